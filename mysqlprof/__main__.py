@@ -1,0 +1,5 @@
+"""`python -m mysqlprof`."""
+
+from mysqlprof.cli import main
+
+main()

@@ -1,0 +1,56 @@
+"""What the server and the kernel counted over one execute, and over the whole run."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import psutil
+
+from mysqlprof.model import Caveat
+from mysqlprof.servers.admin import Admin
+from mysqlprof.statistics import THRESHOLDS
+
+_STATUS = ("Com_stmt_execute", "Com_stmt_prepare", "Com_insert", "Innodb_rows_inserted")
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The server's status counters; CPU milliseconds and minor page faults of its process."""
+
+    values: dict[str, int]
+
+    @classmethod
+    def read(cls, admin: Admin, pid: int) -> Self:
+        values = admin.status(_STATUS)
+        try:
+            times = psutil.Process(pid).cpu_times()
+            values["cpu_ms"] = round((times.user + times.system) * 1000)
+            values["minor_faults"] = _minor_faults(pid)
+        except (psutil.Error, OSError):
+            pass  # another user's process: the counters above must do
+        return cls(values)
+
+    def since(self, earlier: "Counters") -> dict[str, int]:
+        return {k: v - earlier.values[k] for k, v in self.values.items() if k in earlier.values}
+
+
+def _minor_faults(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        # The second field is a name in brackets, which may hold spaces.
+        return int(file.read().rpartition(")")[2].split()[7])
+
+
+class StolenTime:
+    """CPU time that a hypervisor gave to others since this was made."""
+
+    def __init__(self) -> None:
+        self._before = psutil.cpu_times()
+
+    def caveats(self) -> list[Caveat]:
+        now = psutil.cpu_times()
+        total = sum(now[:8]) - sum(self._before[:8])
+        stolen = getattr(now, "steal", 0.0) - getattr(self._before, "steal", 0.0)
+        share = stolen / max(total, 1e-9)
+        if share <= THRESHOLDS["max_steal_share"]:
+            return []
+        text = f"the hypervisor took {share * 100:.1f} % of the CPU time away during the run"
+        return [Caveat(kind="steal", text=text)]

@@ -1,0 +1,166 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.sql.Connection;
+import java.sql.Date;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * Runs JDBC work on request: one line in, one line out, fields separated by tabs.
+ *
+ *   OPEN session url properties-file      -> OK driver-name driver-version
+ *   PREPARE session sql-file values-file  -> OK nanoseconds
+ *   EXECUTE session                       -> OK nanoseconds affected-rows
+ *   CLOSE session                         -> OK
+ *   QUIT                                  -> OK, and the end
+ *
+ * Anything that goes wrong: ERR class message. Times are of the driver's call alone: values are
+ * read and bound before. The values file has one line of kinds (long, text, decimal, datetime,
+ * date), then one line a row.
+ */
+public final class DriverHost {
+    private static final class Session {
+        Connection connection;
+        PreparedStatement statement;
+    }
+
+    private final Map<String, Session> sessions = new HashMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        // Drivers print warnings to System.out's place: keep the protocol's stream apart.
+        PrintStream replies = new PrintStream(System.out, true, "UTF-8");
+        System.setOut(System.err);
+        BufferedReader requests =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        new DriverHost().serve(requests, replies);
+    }
+
+    private void serve(BufferedReader requests, PrintStream replies) throws Exception {
+        String line;
+        while ((line = requests.readLine()) != null) {
+            String[] fields = line.split("\t", -1);
+            String reply;
+            try {
+                reply = answer(fields);
+            } catch (Exception | OutOfMemoryError error) {
+                reply = "ERR\t" + error.getClass().getName() + "\t" + oneLine(error);
+            }
+            replies.println(reply);
+            if (fields[0].equals("QUIT")) {
+                return;
+            }
+        }
+    }
+
+    private String answer(String[] fields) throws Exception {
+        switch (fields[0]) {
+            case "OPEN":
+                return open(fields[1], fields[2], fields[3]);
+            case "PREPARE":
+                return prepare(sessions.get(fields[1]), fields[2], fields[3]);
+            case "EXECUTE":
+                return execute(sessions.get(fields[1]));
+            case "CLOSE":
+                close(sessions.remove(fields[1]));
+                return "OK";
+            case "QUIT":
+                for (Session session : sessions.values()) {
+                    close(session);
+                }
+                return "OK";
+            default:
+                throw new IllegalArgumentException("unknown request " + fields[0]);
+        }
+    }
+
+    private String open(String id, String url, String propertiesFile) throws Exception {
+        Properties properties = new Properties();
+        try (java.io.Reader reader = Files.newBufferedReader(Paths.get(propertiesFile))) {
+            properties.load(reader);
+        }
+        Session session = new Session();
+        session.connection = DriverManager.getConnection(url, properties);
+        sessions.put(id, session);
+        return "OK\t" + session.connection.getMetaData().getDriverName()
+            + "\t" + session.connection.getMetaData().getDriverVersion();
+    }
+
+    private String prepare(Session session, String sqlFile, String valuesFile) throws Exception {
+        String sql = read(sqlFile);
+        List<String> lines = Files.readAllLines(Paths.get(valuesFile), StandardCharsets.UTF_8);
+        long start = System.nanoTime();
+        session.statement = session.connection.prepareStatement(sql);
+        long elapsed = System.nanoTime() - start;
+        String[] kinds = lines.get(0).split("\t", -1);
+        int parameter = 0;
+        for (String line : lines.subList(1, lines.size())) {
+            String[] values = line.split("\t", -1);
+            for (int column = 0; column < kinds.length; column++) {
+                bind(session.statement, ++parameter, kinds[column], values[column]);
+            }
+        }
+        return "OK\t" + elapsed;
+    }
+
+    private String execute(Session session) throws SQLException {
+        long start = System.nanoTime();
+        int affected = session.statement.executeUpdate();
+        long elapsed = System.nanoTime() - start;
+        return "OK\t" + elapsed + "\t" + affected;
+    }
+
+    private static void bind(PreparedStatement statement, int index, String kind, String value)
+            throws SQLException {
+        switch (kind) {
+            case "long":
+                statement.setLong(index, Long.parseLong(value));
+                break;
+            case "decimal":
+                statement.setBigDecimal(index, new BigDecimal(value));
+                break;
+            case "datetime":
+                statement.setTimestamp(index, Timestamp.valueOf(value));
+                break;
+            case "date":
+                statement.setDate(index, Date.valueOf(value));
+                break;
+            case "text":
+                statement.setString(index, value);
+                break;
+            default:
+                throw new IllegalArgumentException("unknown kind " + kind);
+        }
+    }
+
+    private static void close(Session session) throws SQLException {
+        if (session == null) {
+            return;
+        }
+        try {
+            if (session.statement != null) {
+                session.statement.close();
+            }
+        } finally {
+            session.connection.close();
+        }
+    }
+
+    private static String read(String file) throws Exception {
+        return new String(Files.readAllBytes(Paths.get(file)), StandardCharsets.UTF_8);
+    }
+
+    private static String oneLine(Throwable error) {
+        return String.valueOf(error.getMessage()).replaceAll("\\s+", " ").trim();
+    }
+}

@@ -1,0 +1,464 @@
+"""run_plan(): the only place that knows the order of steps.
+
+Start the servers, prove that they are the ones meant, prepare the table, warm up, run the timed
+trials interleaved, then the profiled windows, then judge. Everything is on disk before the next
+trial starts; whatever happens, what was measured stays readable.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pymysql
+
+from mysqlprof import __version__
+from mysqlprof.attribution import Rules, attribute, load_rules
+from mysqlprof.counters import Counters, StolenTime
+from mysqlprof.drivers.base import Driver, DriverFailed
+from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
+from mysqlprof.flamegraph import render
+from mysqlprof.interrupts import Interrupted, Interrupts
+from mysqlprof.launches import launches
+from mysqlprof.model import (
+    Caveat,
+    CellSpec,
+    Limits,
+    Plan,
+    PlanRecord,
+    ProfileInfo,
+    Run,
+    RunStatus,
+    ServerInfo,
+    TrialResult,
+    TrialSpec,
+)
+from mysqlprof.probes.fold import fold
+from mysqlprof.probes.perf import PerfOptions, PerfRecording
+from mysqlprof.progress import Progress
+from mysqlprof.servers.admin import Admin, is_connection_lost
+from mysqlprof.servers.base import Backend, Server
+from mysqlprof.stacks import FoldedStacks
+from mysqlprof.statistics import THRESHOLDS
+from mysqlprof.store import RunDirectory
+from mysqlprof.verdict import Measured, judge_run
+from mysqlprof.workload import Workload
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    run_id: str
+    command: list[str]
+    environment: Mapping[str, Any]
+    limits: Limits = Limits()
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Role -> image reference of the user's own."""
+    perf: PerfOptions | None = None
+    """None: measure times only."""
+
+
+@dataclass
+class _Running:
+    """One server while the run lasts."""
+
+    server: Server
+    admin: Admin
+    info: ServerInfo
+    log: str = ""
+    death: str = ""
+    """Why it cannot be used any more; empty while it can."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a plan is executed with."""
+
+    plan: Plan
+    workload: Workload
+    backend: Backend
+    driver: Driver
+    run_dir: RunDirectory
+    options: RunOptions
+    progress: Progress
+    interrupts: Interrupts
+
+
+def run_plan(bench: Bench) -> Run:
+    """Execute the plan and return the judged run, which is also on disk.
+
+    A server that dies takes its cells with it: the rest goes on, the run's status is "failed".
+    Raises what prevents the run from starting at all; afterwards problems become caveats.
+    """
+    return _Experiment(bench).run()
+
+
+class _Experiment:
+    def __init__(self, bench: Bench) -> None:
+        self._plan = bench.plan
+        self._workload = bench.workload
+        self._backend = bench.backend
+        self._driver = bench.driver
+        self._run_dir = bench.run_dir
+        self._options = bench.options
+        self._progress = bench.progress
+        self._interrupts = bench.interrupts
+        self._rules: Rules = load_rules()
+        self._created = datetime.now(UTC).isoformat(timespec="seconds")
+        self._launches = launches(bench.plan, bench.options.limits, bench.options.images)
+        self._servers: dict[str, _Running] = {}
+        self._trials: list[TrialResult] = []
+        self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
+        self._caveats: list[Caveat] = []
+        self._elapsed_s: dict[str, float] = {}
+        self._clock = _TrialClock()
+
+    # --- the order of steps ---
+
+    def run(self) -> Run:
+        self._write("running")
+        steal = StolenTime()
+        status: RunStatus = "complete"
+        with ExitStack() as stack:
+            try:
+                with self._timed("setup"):
+                    self._start_servers(stack)
+                self._interrupts.defer()
+                with self._timed("warmup"):
+                    self._run_trials(self._plan.warmups)
+                with self._timed("timed"):
+                    self._run_trials(self._plan.timed)
+                with self._timed("profiled"):
+                    self._profile_cells()
+                self._check_identities()
+            except Interrupted:
+                status = "interrupted"
+            except BaseException:
+                self._save_logs()
+                self._write("failed")
+                self._run_dir.write_sums()
+                raise
+            self._interrupts.shield()
+            self._save_logs()
+        if self._interrupts.requested:
+            status = "interrupted"
+        elif any(running.death for running in self._servers.values()):
+            status = "failed"
+        self._caveats += steal.caveats()
+        run = self._write(status)
+        self._run_dir.write_sums()
+        return run
+
+    def _start_servers(self, stack: ExitStack) -> None:
+        for name, spec in self._launches.specs.items():
+            self._progress.step(f"starting {name}: MySQL {spec.requested or spec.image}")
+            server = stack.enter_context(self._backend.launch(spec, name))
+            admin = Admin(server.endpoint)
+            stack.callback(admin.close)
+            for statement in self._workload.setup:
+                admin.query(statement)
+            info = server.info()
+            self._servers[name] = _Running(server, admin, info)
+            words = f" (asked for {info.requested})" if info.substitution else ""
+            self._progress.note(
+                f"{name}: MySQL {info.version}{words}, ready in {info.ready_s:.1f} s"
+            )
+            if info.substitution:
+                self._caveats.append(
+                    Caveat(kind="substitution", text=f"{name}: {info.substitution}")
+                )
+
+    def _run_trials(self, trials: tuple[TrialSpec, ...]) -> None:
+        for number, spec in enumerate(trials):
+            if self._interrupts.requested:
+                return
+            if self._server_of(spec.cell).death:
+                continue
+            left = self._clock.estimate([later.cell for later in trials[number:]])
+            self._progress.trial(number, len(trials), spec.cell, left)
+            with self._clock.of(spec.cell), self._server_may_die(spec.cell):
+                self._trial(spec, nullcontext())
+
+    def _profile_cells(self) -> None:
+        perf = self._options.perf
+        if perf is None:
+            return
+        for number, cell_id in enumerate(self._plan.profiled):
+            if self._interrupts.requested:
+                return
+            if self._server_of(cell_id).death:
+                continue
+            self._progress.trial(number, len(self._plan.profiled), f"profile {cell_id}", None)
+            with self._server_may_die(cell_id):
+                try:
+                    self._profile(self._plan.cell(cell_id), perf)
+                except (PartialData, EnvironmentLacks) as error:
+                    self._caveats.append(
+                        Caveat(
+                            kind="profile",
+                            text=f"{cell_id}: no profile: {error.message}",
+                            partial=True,
+                        )
+                    )
+
+    # --- one trial ---
+
+    def _trial(self, spec: TrialSpec, window: AbstractContextManager[None]) -> TrialResult:
+        """Empty the table, set the switches, prepare anew, execute, check what arrived.
+
+        Each trial has a connection and a statement of its own: the server decides at prepare
+        whether it will rebuild the text, and a statement's first executes leave memory behind
+        that would spare the later ones the growth.
+        """
+        cell = self._plan.cell(spec.cell)
+        running = self._server_of(cell.id)
+        admin = running.admin
+        admin.query(self._workload.reset)
+        for name, value in cell.set.items():
+            admin.set_global(name, value)
+        endpoint = running.server.endpoint
+        with self._driver.session(endpoint, self._workload.statement, cell.driver) as session:
+            before = Counters.read(admin, running.server.pid)
+            with window:
+                execution = session.execute()
+            after = Counters.read(admin, running.server.pid)
+            prepare_ms = session.prepare_ms
+        self._check_arrival(cell, admin)
+        result = TrialResult(
+            cell=cell.id,
+            trial=sum(t.cell == cell.id and t.kind == spec.kind for t in self._trials),
+            round=spec.round,
+            kind=spec.kind,
+            profiled=spec.kind == "profiled",
+            elapsed_ms=execution.elapsed_ms,
+            prepare_ms=prepare_ms,
+            rows_written=execution.affected_rows,
+            status=after.since(before),
+        )
+        self._check_protocol(cell, result)
+        self._trials.append(result)
+        self._run_dir.write_trials(self._trials, {c.id: c.levels for c in self._plan.cells})
+        return result
+
+    def _check_arrival(self, cell: CellSpec, admin: Admin) -> None:
+        rows, checksum = (int(value) for value in admin.query(self._workload.check)[0])
+        if (rows, checksum) != self._workload.expected:
+            raise ServerFailed(
+                f"{cell.id}: {rows} rows with checksum {checksum} arrived,"
+                f" expected {self._workload.expected[0]} with {self._workload.expected[1]}",
+                "the timing would mean nothing; this is a bug in the driver or in mysqlprof",
+            )
+
+    def _check_protocol(self, cell: CellSpec, result: TrialResult) -> None:
+        """Who prepared is a studied factor: the server's own counter must agree."""
+        wanted = int(bool(cell.driver.get("server_prepare", False)))
+        found = result.status.get("Com_stmt_execute")
+        if found != wanted:
+            raise ServerFailed(
+                f"{cell.id}: the server counted {found} COM_STMT_EXECUTE, expected {wanted}",
+                "the driver did not prepare where the cell says; check its options",
+            )
+
+    # --- one profile ---
+
+    def _profile(self, cell: CellSpec, perf: PerfOptions) -> None:
+        wanted = self._plan.scenario.profile
+        running = self._server_of(cell.id)
+        elapsed: list[float] = []
+        started = time.monotonic()
+        with PerfRecording(perf, running.server.pid) as recording:
+            while len(elapsed) < wanted.max_executes and not self._interrupts.requested:
+                spec = TrialSpec(cell.id, "profiled", len(elapsed))
+                trial = self._trial(spec, recording.window())
+                elapsed.append(trial.elapsed_ms)
+                expected = sum(elapsed) / 1e3 * perf.frequency_hz
+                late = time.monotonic() - started > wanted.max_seconds
+                if expected >= wanted.min_samples or late:
+                    break
+            data = recording.finish()
+            # Folded while the server lives: its symbols may be reachable only through it.
+            report = fold(data, perf.perf)
+        samples = report.stacks.total
+        info = ProfileInfo(
+            cell=cell.id,
+            event=report.event,
+            unit="samples",
+            frequency_hz=perf.frequency_hz,
+            call_graph=perf.call_graph,
+            samples=samples,
+            lost=report.lost,
+            unresolved=report.unresolved / samples if samples else 0.0,
+            unresolved_leaf=report.unresolved_leaf / samples if samples else 0.0,
+            window_s=round(recording.window_s, 4),
+            executes=len(elapsed),
+            perf_version=perf.version,
+            profiled_ms=elapsed,
+        )
+        self._profiles[cell.id] = (info, report.stacks)
+        self._run_dir.write_profile(info, report.stacks, self._draw(cell, info, report.stacks))
+        self._write_attribution()
+
+    def _draw(self, cell: CellSpec, info: ProfileInfo, stacks: FoldedStacks) -> str | None:
+        if stacks.total == 0:
+            return None
+        version = self._server_of(cell.id).info.version
+        levels = ", ".join(f"{k} {v}" for k, v in cell.levels.items() if k != "server")
+        return render(
+            stacks,
+            title=f"MySQL {version}: {levels}",
+            subtitle=f"{info.samples:,} samples of {info.event} at {info.frequency_hz} Hz"
+            f" in {info.executes} executes ({info.window_s:.2f} s)",
+        )
+
+    def _write_attribution(self) -> None:
+        rows = []
+        for cell_id, (_, stacks) in self._profiles.items():
+            rows += attribute(stacks, self._rules).to_rows(cell_id)
+        self._run_dir.write_attribution(rows)
+
+    # --- servers: identity, death, logs ---
+
+    def _server_of(self, cell_id: str) -> _Running:
+        return self._servers[self._launches.of_cell[cell_id]]
+
+    @contextmanager
+    def _server_may_die(self, cell_id: str) -> Iterator[None]:
+        """A dead server ends its own cells, not the run. Other errors pass."""
+        running = self._server_of(cell_id)
+        try:
+            yield
+        except (DriverFailed, pymysql.MySQLError, OSError) as error:
+            if isinstance(error, pymysql.MySQLError) and not is_connection_lost(error):
+                raise ServerFailed(
+                    f"{running.info.name}: {error}", running.server.log_tail()
+                ) from error
+            death = self._death_of(running)
+            if not death:
+                raise ServerFailed(
+                    f"{running.info.name}: {error}", running.server.log_tail(5)
+                ) from error
+            running.death = death
+            running.log = running.server.log_tail(200)
+            name, version = running.info.name, running.info.version
+            tail = running.server.log_tail(3).replace("\n", " | ")
+            text = f"{name} (MySQL {version}) died: {death}; the end of its log: {tail}"
+            self._caveats.append(Caveat(kind="server_died", text=text, partial=True))
+            self._progress.note(text)
+
+    @staticmethod
+    def _death_of(running: _Running) -> str:
+        """The connection breaks a moment before the process is seen to have ended."""
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            death = running.server.why_dead()
+            if death:
+                return death
+            time.sleep(0.05)
+        return ""
+
+    def _check_identities(self) -> None:
+        """The server that was measured must be the one that was started."""
+        for name, running in self._servers.items():
+            if running.death:
+                continue
+            try:
+                found = running.admin.query("SELECT @@GLOBAL.server_uuid")[0][0]
+            except (pymysql.MySQLError, OSError):
+                running.death = running.server.why_dead() or "it does not answer any more"
+                continue
+            if found != running.info.server_uuid:
+                raise ServerFailed(
+                    f"{name} has server_uuid {found}, but {running.info.server_uuid} was started",
+                    "something else took its port; measure again",
+                )
+
+    def _save_logs(self) -> None:
+        for name, running in self._servers.items():
+            self._run_dir.write_log(
+                f"{name}.log", (running.log or running.server.log_tail(200)) + "\n"
+            )
+
+    # --- results ---
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._elapsed_s[step] = round(time.monotonic() - started, 2)
+
+    def _missing(self, status: RunStatus) -> list[str]:
+        missing: list[str] = []
+        if status == "running":
+            return missing
+        for cell in self._plan.cells:
+            done = sum(t.cell == cell.id and t.kind == "timed" for t in self._trials)
+            if done < self._plan.scenario.trials:
+                missing.append(f"{cell.id}: {done} of {self._plan.scenario.trials} timed trials")
+        if self._options.perf is None:
+            missing.append("profiles: not asked for")
+        else:
+            missing += [
+                f"{cell}: profile" for cell in self._plan.profiled if cell not in self._profiles
+            ]
+        return missing
+
+    def _write(self, status: RunStatus) -> Run:
+        measured = Measured(
+            self._plan.scenario,
+            self._plan.cells,
+            self._trials,
+            self._launches.of_cell,
+            self._profiles,
+        )
+        judged = judge_run(measured, self._rules)
+        run = Run(
+            id=self._options.run_id,
+            tool_version=__version__,
+            created=self._created,
+            status=status,
+            missing=self._missing(status),
+            command=self._options.command,
+            scenario=self._plan.scenario.name,
+            plan=PlanRecord(
+                definition=self._plan.scenario,
+                seed=self._plan.seed,
+                trials=self._plan.scenario.trials,
+                warmups=self._plan.scenario.warmups,
+                cells=list(self._plan.cells),
+            ),
+            driver=self._driver.describe(),
+            workload=self._workload.facts(),
+            environment=dict(self._options.environment),
+            servers=[running.info for running in self._servers.values()],
+            cells=judged.cells,
+            contrasts=judged.contrasts,
+            claims=judged.claims,
+            verdict=judged.verdict,
+            caveats=[*self._caveats, *judged.caveats],
+            thresholds=THRESHOLDS,
+            elapsed_s=self._elapsed_s,
+        )
+        self._run_dir.write_run(run)
+        return run
+
+
+class _TrialClock:
+    """How long a trial of each cell takes, all included, to say how long there is to go."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, list[float]] = {}
+
+    @contextmanager
+    def of(self, cell: str) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self._seconds.setdefault(cell, []).append(time.monotonic() - started)
+
+    def estimate(self, left: list[str]) -> float | None:
+        if any(cell not in self._seconds for cell in left):
+            return None
+        return sum(statistics.median(self._seconds[cell]) for cell in left)

@@ -1,0 +1,228 @@
+"""Flame graphs, drawn by FlameGraph's flamegraph.pl and coloured by what each frame is.
+
+The program differs by version (NYTProf's is from 2014 and knows no --subtitle), so title, subtitle
+and legend are put above the drawing here, the same for all.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from pathlib import Path
+
+from mysqlprof.attribution import Rules, load_rules
+from mysqlprof.errors import EnvironmentLacks, PartialData
+from mysqlprof.rules import FrameKind
+from mysqlprof.stacks import FoldedStacks, short_name
+
+VARIABLE = "MYSQLPROF_FLAMEGRAPH"
+WIDTH = 1200
+TIMEOUT_S = 120.0
+
+_DEBIAN = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
+_HINT = f"sudo apt-get install libdevel-nytprof-perl, or set {VARIABLE} to a flamegraph.pl"
+
+# Told apart by lightness as well as by hue: crimson is darkest, then orange, blue, yellow, grey.
+_COLOURS: Mapping[FrameKind, tuple[str, str, tuple[int, int, int]]] = {
+    "bug": ("text rebuilding", "#ffffff", (152, 18, 56)),
+    "server": ("mysqld", "#1c1c1c", (247, 214, 104)),
+    "libc": ("C library", "#1c1c1c", (163, 181, 222)),
+    "kernel": ("kernel", "#1c1c1c", (236, 142, 50)),
+    "unknown": ("no symbol", "#1c1c1c", (214, 214, 210)),
+}
+_SHADES = 5
+_SHADE_STEP = 4
+
+_PAPER = "#fffefa"
+_FONT = "Verdana, DejaVu Sans, sans-serif"
+_BAND = 56
+"""Height in pixels of what is put above the drawing."""
+
+_HEAD = re.compile(
+    r'<svg\b(?P<before>[^>]*?)\bwidth="(?P<width>\d+)" height="(?P<height>\d+)"'
+    r'(?P<between>[^>]*?)\bviewBox="0 0 \d+ \d+"'
+)
+_BACKGROUND = re.compile(r'stop-color="[^"]*"')
+_NUMBER_AT_END = re.compile(r"\s+(?=\d+(\.\d*)?$)")
+
+
+def find_flamegraph() -> Path:
+    """The flamegraph.pl to use; raises EnvironmentLacks where there is none."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        if not Path(chosen).is_file():
+            raise EnvironmentLacks(f"{VARIABLE} names {chosen}, which is no file", _HINT)
+        return Path(chosen)
+    on_path = shutil.which("flamegraph.pl")
+    if on_path:
+        return Path(on_path)
+    if _DEBIAN.is_file():
+        return _DEBIAN
+    raise EnvironmentLacks("FlameGraph's flamegraph.pl is missing", _HINT)
+
+
+def render(
+    stacks: FoldedStacks,
+    *,
+    title: str,
+    subtitle: str,
+    rules: Rules | None = None,
+    width: int = WIDTH,
+) -> str:
+    """The flame graph as the text of an SVG file, `width` pixels wide.
+
+    C++ argument lists and kernel marks are left out of the picture; `stacks` keep them.
+    Raises EnvironmentLacks without the program, PartialData where there is nothing to draw.
+    """
+    if not stacks.total:
+        raise PartialData("there are no samples to draw", "record for longer")
+    program = find_flamegraph()
+    names, kinds = _displayed(stacks.frames(), rules or load_rules())
+    with tempfile.TemporaryDirectory(prefix="mysqlprof-flamegraph-") as directory:
+        palette = "".join(f"{name}->{colour}\n" for name, colour in _colours(kinds))
+        Path(directory, "palette.map").write_text(palette, encoding="utf-8")
+        drawn = stacks.map_frames(names.__getitem__)
+        svg = _run(program, width, drawn.to_folded(), directory)
+    if f"all ({stacks.total:,} samples, 100%)" not in svg:
+        raise PartialData(f"{program} did not draw all {stacks.total} samples", _HINT)
+    return _headed(svg, title, subtitle, set(kinds.values()))
+
+
+def display_name(frame: str) -> str:
+    """A frame's name for the picture: short, and harmless in XML, in the picture's script and in
+    the program's input, which knows ";", "->" and numbers at the end of a line.
+    """
+    name = "".join(map(_harmless, short_name(frame).strip()))
+    return _NUMBER_AT_END.sub("_", name) or "[no name]"
+
+
+def _harmless(character: str) -> str:
+    replaced = {";": ":", "<": "‹", ">": "›", "\\": "/", "'": "’", '"': "”"}.get(character)  # noqa: RUF001
+    if replaced is not None:
+        return replaced
+    if character.isascii() and character.isprintable():
+        return character
+    if unicodedata.category(character)[0] in "LNPS":
+        return character
+    return f"[U+{ord(character):04X}]"
+
+
+def _displayed(frames: Iterable[str], rules: Rules) -> tuple[dict[str, str], dict[str, FrameKind]]:
+    """Frame -> name in the picture, and name -> kind: a name has one colour only."""
+    names: dict[str, str] = {}
+    kinds: dict[str, FrameKind] = {}
+    for frame in sorted(frames):
+        kind = rules.kind(frame)
+        name = display_name(frame)
+        if kinds.setdefault(name, kind) != kind:
+            name = f"{name} [{kind}]"
+            kinds[name] = kind
+        names[frame] = name
+    return names, kinds
+
+
+def _colours(kinds: Mapping[str, FrameKind]) -> Iterator[tuple[str, str]]:
+    """Of all names, and of the nameless frame at the bottom that stands for the whole."""
+    yield "", _rgb(_COLOURS["unknown"][2])
+    for name, kind in kinds.items():
+        yield name, _colour(name, kind)
+
+
+def _colour(name: str, kind: FrameKind) -> str:
+    """A shade that stays the same from picture to picture."""
+    base = _COLOURS[kind][2]
+    step = 0 if kind == "bug" else zlib.crc32(name.encode()) % _SHADES - _SHADES // 2
+    return _rgb(min(255, part + step * _SHADE_STEP) for part in base)
+
+
+def _rgb(parts: Iterable[int]) -> str:
+    return "rgb({},{},{})".format(*parts)
+
+
+def _run(program: Path, width: int, folded: str, directory: str) -> str:
+    command = [
+        *(str(program), "--cp", f"--width={width}", "--title= ", "--countname=samples"),
+        *("--nametype=Function:", f"--fonttype={_FONT}", "--fontwidth=0.64", "--minwidth=0.5"),
+    ]
+    try:
+        done = subprocess.run(
+            command,
+            input=folded.encode(),
+            capture_output=True,
+            cwd=directory,
+            timeout=TIMEOUT_S,
+            check=False,
+            # Perl cuts names to their width: by characters, not in the middle of one.
+            env=os.environ | {"PERL_UNICODE": "SDA", "LC_ALL": "C"},
+        )
+    except OSError as error:
+        raise EnvironmentLacks(f"cannot run {program}: {error.strerror}", _HINT) from error
+    except subprocess.TimeoutExpired as error:
+        raise PartialData(f"{program} took longer than {TIMEOUT_S:.0f} s", _HINT) from error
+    if done.returncode != 0:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise PartialData(f"{program} failed: {words[-1] if words else done.returncode}", _HINT)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _headed(svg: str, title: str, subtitle: str, kinds: set[FrameKind]) -> str:
+    """The drawing with a band above it: title, subtitle, legend."""
+    head = _HEAD.search(svg)
+    end = svg.rfind("</svg>")
+    if head is None or end < 0:
+        raise PartialData("flamegraph.pl printed no SVG that is understood", _HINT)
+    width, height = int(head["width"]), int(head["height"])
+    opening = (
+        f'<svg{head["before"]}width="{width}" height="{height + _BAND}"'
+        f'{head["between"]}viewBox="0 {-_BAND} {width} {height + _BAND}"'
+    )
+    body = _BACKGROUND.sub(f'stop-color="{_PAPER}"', svg[head.end() : end])
+    band = [
+        f'<rect x="0" y="{-_BAND}" width="{width}" height="{_BAND}" fill="{_PAPER}" />',
+        _text(10, -_BAND + 26, 17, "#1c1c1c", title, bold=True),
+        _text(10, -_BAND + 46, 12, "#595959", subtitle),
+        *_legend(kinds),
+        _style(),
+    ]
+    return svg[: head.start()] + opening + body + "\n".join(band) + "\n</svg>\n"
+
+
+def _legend(kinds: set[FrameKind]) -> list[str]:
+    """In the row of the program's own buttons: "Reset Zoom" to the left, "Search" to the right."""
+    parts = []
+    x = 120
+    for kind, (label, _, base) in _COLOURS.items():
+        if kind in kinds:
+            parts.append(
+                f'<rect x="{x}" y="14" width="12" height="12" rx="2" fill="{_rgb(base)}" />'
+            )
+            parts.append(_text(x + 18, 24, 12, "#1c1c1c", label))
+            x += 50 + 7 * len(label)
+    return parts
+
+
+def _style() -> str:
+    """Light text on the dark colour, as long as the frame has it (a search hit has another)."""
+    _, ink, base = _COLOURS["bug"]
+    return (
+        f'<style type="text/css">rect[fill="{_rgb(base)}"][ry] + text {{ fill: {ink}; }}'
+        " #search { opacity: 0.7 !important; }</style>"
+    )
+
+
+def _text(x: int, y: int, size: int, colour: str, words: str, *, bold: bool = False) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    visible = escape("".join(map(_printable, words)))
+    return (
+        f'<text x="{x}" y="{y}" font-size="{size}" font-family="{_FONT}" fill="{colour}"{weight}>'
+        f"{visible}</text>"
+    )
+
+
+def _printable(character: str) -> str:
+    return character if character in "<>'\"\\; " else _harmless(character)

@@ -1,0 +1,383 @@
+"""The nouns of an experiment. Frozen; no behaviour beyond deriving one fact from others.
+
+Types that are read from or written to files are pydantic models; the rest are dataclasses.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+
+Verdict = Literal["reproduced", "not_reproduced", "inconclusive"]
+ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
+RunStatus = Literal["running", "complete", "interrupted", "failed"]
+BackendName = Literal["docker", "local"]
+
+
+class Frozen(BaseModel):
+    """Base of all types that live in files: immutable, and unknown keys are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- scenario: what is varied, what is measured, what is claimed ---------------------------
+
+
+class Level(Frozen):
+    """One value of a factor, and everything that it changes about server or driver."""
+
+    env: dict[str, str] = {}
+    """Environment of mysqld, at launch."""
+    launch: dict[str, str] = {}
+    """mysqld arguments, at launch: {"innodb_doublewrite": "0"}."""
+    set: dict[str, str] = {}
+    """Global system variables: set at run time before each trial, or at launch when asked."""
+    driver: dict[str, str | int | bool] = {}
+    """Options of the driver: {"server_prepare": true}."""
+    note: str = ""
+
+
+class Factor(Frozen):
+    name: str
+    label: str = ""
+    """Prefix in cell ids; empty where the level's name speaks for itself."""
+    levels: dict[str, Level]
+
+
+class WorkloadSpec(Frozen):
+    kind: Literal["prepared-insert"]
+    rows: int = Field(gt=0)
+    columns: int = Field(gt=0)
+    value_bytes: int = Field(gt=0)
+    """Bytes in each value of a text column."""
+
+
+class ServerRole(Frozen):
+    version: str
+    note: str = ""
+
+
+class Contrast(Frozen):
+    """A ratio of median elapsed times: numerator cell over denominator cell."""
+
+    name: str
+    text: str
+    numerator: dict[str, str]
+    denominator: dict[str, str]
+    headline: bool = False
+
+
+class ClaimSpec(Frozen):
+    """A sentence with a measurable condition. Exactly one subject: contrasts, category or path.
+
+    It holds when the whole interval lies on the right side of the bound, does not hold when
+    the whole interval lies on the wrong side, and cannot be told otherwise.
+    """
+
+    id: str
+    text: str
+    contrasts: list[str] = []
+    cells: list[dict[str, str]] = []
+    category: str = ""
+    path: list[str] = []
+    above: float | None = None
+    below: float | None = None
+    essential: bool = True
+    """Essential claims decide the verdict; the others are reported only."""
+
+
+class ProfilePlan(Frozen):
+    cells: list[dict[str, str]] = []
+    """Selectors of the cells to profile; an empty list profiles none."""
+    min_samples: int = 500
+    """Executes are repeated inside the window until so many samples are expected."""
+    max_executes: int = 60
+    max_seconds: float = 12.0
+
+
+class Picture(Frozen):
+    """A pair of profiled cells that the report sets side by side."""
+
+    slow: dict[str, str]
+    normal: dict[str, str]
+
+
+class ArticleFigure(Frozen):
+    """A published figure to set beside a measured one."""
+
+    category: str
+    percent: float
+    what: str
+
+
+class Scenario(Frozen):
+    name: str
+    title: str
+    summary: str
+    """What a reader must know, in two or three sentences."""
+    reference: str = ""
+    cause: str = ""
+    """One sentence, used by the report once the claims hold."""
+    remedies: list[str] = []
+    workload: WorkloadSpec
+    trials: int = Field(ge=1)
+    warmups: int = Field(ge=0)
+    servers: dict[str, ServerRole]
+    settings: dict[str, str] = {}
+    """mysqld arguments common to all cells."""
+    factors: list[Factor]
+    exclude: list[dict[str, str]] = []
+    contrasts: list[Contrast]
+    claims: list[ClaimSpec]
+    profile: ProfilePlan = ProfilePlan()
+    picture: Picture | None = None
+    article: list[ArticleFigure] = []
+
+
+# --- plan ----------------------------------------------------------------------------------
+
+
+class CellSpec(Frozen):
+    id: str
+    levels: dict[str, str]
+    """Factor name -> level name; always has "server"."""
+    env: dict[str, str] = {}
+    launch: dict[str, str] = {}
+    set: dict[str, str] = {}
+    driver: dict[str, str | int | bool] = {}
+
+    @property
+    def role(self) -> str:
+        return self.levels["server"]
+
+
+TrialKind = Literal["warmup", "timed", "profiled"]
+
+
+@dataclass(frozen=True)
+class TrialSpec:
+    """One execution to be made. `round` groups timed trials that were interleaved together."""
+
+    cell: str
+    kind: TrialKind
+    round: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    scenario: Scenario
+    cells: tuple[CellSpec, ...]
+    warmups: tuple[TrialSpec, ...]
+    timed: tuple[TrialSpec, ...]
+    profiled: tuple[str, ...]
+    """Ids of the cells to profile after all timed trials."""
+    seed: int
+
+    def cell(self, cell_id: str) -> CellSpec:
+        return next(c for c in self.cells if c.id == cell_id)
+
+
+# --- servers -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and as whom a driver logs in. The password never reaches a command line."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    socket: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    cpus: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """A server to be started. Two cells with equal launch specs share one server."""
+
+    role: str
+    requested: str
+    """Version or, with `image`, merely the name it goes by until it has been asked."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = Limits()
+    image: str = ""
+    """A user's own image reference instead of the catalog's."""
+
+
+class ServerInfo(Frozen):
+    """What was really run, as read back from the server and its origin."""
+
+    role: str
+    name: str
+    """Unique in the run: role, or role and the launch-time levels."""
+    requested: str
+    version: str
+    version_comment: str = ""
+    backend: BackendName
+    source: str
+    """Image reference or package coordinates."""
+    sha256: str = ""
+    """Of the package archive; empty for a pulled image."""
+    digest: str = ""
+    """Repository digest of a pulled image, or the image id of one built here."""
+    build_id: str = ""
+    """GNU build id of the mysqld binary; empty where it carries none."""
+    server_uuid: str = ""
+    substitution: str = ""
+    """Why `version` is not `requested`; empty when they are equal."""
+    environment: dict[str, str] = {}
+    arguments: dict[str, str] = {}
+    limits: dict[str, float] = {}
+    ready_s: float = 0.0
+    settings: dict[str, str] = {}
+
+
+# --- measurements and results --------------------------------------------------------------
+
+
+class TrialResult(Frozen):
+    """One row of trials.csv."""
+
+    cell: str
+    trial: int
+    round: int
+    kind: TrialKind
+    profiled: bool
+    elapsed_ms: float
+    """The execute alone, on the client's monotonic clock."""
+    prepare_ms: float
+    rows_written: int
+    status: dict[str, int] = {}
+    """Server-side status deltas over the execute."""
+
+
+class ProfileInfo(Frozen):
+    """profiles/CELL.json."""
+
+    cell: str
+    event: str
+    unit: str
+    """What one count is worth: "samples"."""
+    frequency_hz: int
+    call_graph: str
+    samples: int
+    lost: int
+    unresolved: float
+    """Share of samples with at least one frame without a symbol, 0..1."""
+    unresolved_leaf: float
+    window_s: float
+    executes: int
+    perf_version: str
+    profiled_ms: list[float] = []
+    """Elapsed time of each profiled execute: compared with the timed ones, it is the cost of
+    recording."""
+
+
+class CellResult(Frozen):
+    id: str
+    levels: dict[str, str]
+    server: str
+    """ServerInfo.name."""
+    trials: int
+    median_ms: float | None
+    ci_low_ms: float | None
+    ci_high_ms: float | None
+    prepare_ms: float | None = None
+    profiled_ms: float | None = None
+    recording_cost: float | None = None
+    """Median profiled over median unprofiled elapsed time."""
+
+
+class ContrastResult(Frozen):
+    name: str
+    text: str
+    numerator: str
+    denominator: str
+    ratio: float | None
+    ci_low: float | None
+    ci_high: float | None
+    headline: bool = False
+
+
+class ClaimResult(Frozen):
+    id: str
+    text: str
+    verdict: ClaimVerdict
+    measured: str
+    expected: str
+    reason: str = ""
+    """Why it cannot be told."""
+    essential: bool = True
+
+
+class AttributionRow(Frozen):
+    """One row of attribution.csv. `function` is empty in a category's own row.
+
+    In a cell, `samples` over the category rows sum to the profile's total.
+    """
+
+    cell: str
+    category: str
+    function: str
+    samples: int
+    self_share: float
+    inclusive_samples: int
+    inclusive_share: float
+
+
+class Caveat(Frozen):
+    """Something a reader must know before believing a number."""
+
+    kind: str
+    text: str
+    partial: bool = False
+    """True when data that the plan wanted is missing: the run exits with 4."""
+
+
+class PlanRecord(Frozen):
+    """The plan as executed: the scenario with the user's overrides, and the order's seed."""
+
+    definition: Scenario
+    seed: int
+    trials: int
+    warmups: int
+    cells: list[CellSpec]
+
+
+class Run(Frozen):
+    """run.json: everything a report needs besides the profiles and the trials."""
+
+    schema_version: int = SCHEMA_VERSION
+    id: str
+    tool_version: str
+    created: str
+    """ISO 8601, UTC."""
+    status: RunStatus
+    missing: list[str] = []
+    """What a run cut short, or a failed cell, did not get to."""
+    command: list[str] = []
+    scenario: str
+    plan: PlanRecord
+    driver: dict[str, str] = {}
+    workload: dict[str, Any] = {}
+    """Parameters, statement bytes, the prediction: what the workload was in numbers."""
+    environment: dict[str, Any] = {}
+    servers: list[ServerInfo] = []
+    cells: list[CellResult] = []
+    contrasts: list[ContrastResult] = []
+    claims: list[ClaimResult] = []
+    verdict: Verdict = "inconclusive"
+    caveats: list[Caveat] = []
+    thresholds: dict[str, float] = {}
+    elapsed_s: dict[str, float] = {}
+    """Seconds spent by step: setup, timed, profiled."""

@@ -1,0 +1,165 @@
+"""TOML -> Scenario -> Plan. Pure: the same scenario and seed give the same plan."""
+
+import itertools
+import random
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mysqlprof.errors import UsageError
+from mysqlprof.model import CellSpec, Factor, Level, Plan, Scenario, TrialSpec
+
+Selector = Mapping[str, str]
+
+
+def names() -> list[str]:
+    """The built-in scenarios."""
+    folder = files("mysqlprof.scenarios")
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def load(name: str) -> Scenario:
+    """A built-in scenario by name, or one of your own by the path of its TOML file."""
+    if name in names():
+        text = (files("mysqlprof.scenarios") / f"{name}.toml").read_text(encoding="utf-8")
+        return parse(text, name)
+    path = Path(name)
+    if path.suffix == ".toml" and path.is_file():
+        return parse(path.read_text(encoding="utf-8"), name)
+    raise UsageError(
+        f"there is no scenario {name!r}",
+        f"built in: {', '.join(names())}; or give the path of a scenario's .toml file",
+    )
+
+
+def parse(text: str, origin: str) -> Scenario:
+    """Validate a scenario's TOML text; every error names the place."""
+    try:
+        scenario = Scenario.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{origin} is not TOML: {error}", "correct the file") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{origin}: {where}: {first['msg']}", "correct the file") from error
+    _check_references(scenario, origin)
+    return scenario
+
+
+def cells(scenario: Scenario, *, toggle: str = "runtime") -> tuple[CellSpec, ...]:
+    """All combinations of levels that are not excluded, in the order of the factors.
+
+    With toggle="startup" the variables that levels set become mysqld arguments, so that each
+    setting has a server of its own; otherwise they are switched on the running server.
+    """
+    found = []
+    for combination in itertools.product(*(factor.levels.items() for factor in scenario.factors)):
+        levels = {
+            factor.name: name
+            for factor, (name, _) in zip(scenario.factors, combination, strict=True)
+        }
+        if not any(matches(levels, rule) for rule in scenario.exclude):
+            found.append(
+                _cell(scenario.factors, levels, [level for _, level in combination], toggle)
+            )
+    return tuple(found)
+
+
+def matches(levels: Mapping[str, str], selector: Selector) -> bool:
+    return all(levels.get(factor) == level for factor, level in selector.items())
+
+
+def select(all_cells: tuple[CellSpec, ...], selector: Selector) -> list[CellSpec]:
+    return [cell for cell in all_cells if matches(cell.levels, selector)]
+
+
+def select_one(all_cells: tuple[CellSpec, ...], selector: Selector) -> CellSpec | None:
+    """The cell that a selector names: the first, in the order of the factors' levels."""
+    return next(iter(select(all_cells, selector)), None)
+
+
+def plan(scenario: Scenario, *, seed: int, toggle: str = "runtime", profile: bool = True) -> Plan:
+    """Every execution to be made, in order.
+
+    Timed trials come in rounds: each round runs every cell once, in an order of its own, so that
+    drift of the machine meets all cells alike. Profiled windows come last.
+    """
+    all_cells = cells(scenario, toggle=toggle)
+    generator = random.Random(seed)
+    warmups = tuple(
+        TrialSpec(cell.id, "warmup", round_)
+        for round_ in range(scenario.warmups)
+        for cell in all_cells
+    )
+    timed: list[TrialSpec] = []
+    for round_ in range(scenario.trials):
+        order = list(all_cells)
+        generator.shuffle(order)
+        timed += [TrialSpec(cell.id, "timed", round_) for cell in order]
+    profiled = [
+        cell.id
+        for cell in all_cells
+        if profile and any(matches(cell.levels, chosen) for chosen in scenario.profile.cells)
+    ]
+    return Plan(scenario, all_cells, warmups, tuple(timed), tuple(profiled), seed)
+
+
+def _cell(
+    factors: list[Factor], levels: dict[str, str], values: list[Level], toggle: str
+) -> CellSpec:
+    merged = Level()
+    for value in values:
+        merged = Level(
+            env=merged.env | value.env,
+            launch=merged.launch | value.launch,
+            set=merged.set | value.set,
+            driver=merged.driver | value.driver,
+        )
+    launch, switched = merged.launch, merged.set
+    if toggle == "startup":
+        launch, switched = launch | switched, {}
+    parts = [
+        f"{factor.label}-{levels[factor.name]}" if factor.label else levels[factor.name]
+        for factor in factors
+    ]
+    return CellSpec(
+        id="_".join(parts),
+        levels=levels,
+        env=merged.env,
+        launch=launch,
+        set=switched,
+        driver=merged.driver,
+    )
+
+
+def _check_references(scenario: Scenario, origin: str) -> None:
+    """A selector that names nothing would make a claim that can never fail: refuse it."""
+    levels = {factor.name: set(factor.levels) for factor in scenario.factors}
+    if set(levels.get("server", ())) != set(scenario.servers):
+        raise UsageError(f"{origin}: factor 'server' must have the levels {list(scenario.servers)}")
+    contrasts = {contrast.name for contrast in scenario.contrasts}
+    selectors: list[Selector] = [*scenario.exclude, *scenario.profile.cells]
+    for contrast in scenario.contrasts:
+        selectors += [contrast.numerator, contrast.denominator]
+    for claim in scenario.claims:
+        selectors += claim.cells
+        for name in claim.contrasts:
+            if name not in contrasts:
+                raise UsageError(f"{origin}: claim {claim.id!r} names no contrast {name!r}")
+        if (claim.above is None) == (claim.below is None):
+            raise UsageError(f"{origin}: claim {claim.id!r} needs either `above` or `below`")
+        if [bool(claim.contrasts), bool(claim.category), bool(claim.path)].count(True) != 1:
+            raise UsageError(
+                f"{origin}: claim {claim.id!r} needs one of contrasts, category or path"
+            )
+    for selector in selectors:
+        for factor, level in selector.items():
+            if level not in levels.get(factor, ()):
+                raise UsageError(f"{origin}: no factor {factor!r} has a level {level!r}")

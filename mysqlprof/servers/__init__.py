@@ -1,0 +1,1 @@
+"""Servers: where mysqld comes from, how it is started, how it is asked."""

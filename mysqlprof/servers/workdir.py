@@ -1,0 +1,104 @@
+"""Private directories of running servers, and how leftovers of killed runs are found.
+
+A work directory is named mysqlprof-*, has mode 0700 and holds owner.json: the orchestrator that
+made it. Where that process is gone, the directory and its mysqld are leftovers.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mysqlprof.servers.owner import Owner
+
+PREFIX = "mysqlprof-"
+_OWNER = "owner.json"
+_SHM = Path("/dev/shm")
+_SHM_NEEDED_BYTES = 1536 * 2**20
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A work directory without a living owner, and the mysqld that may still run in it."""
+
+    path: Path
+    run_id: str
+    mysqld: psutil.Process | None
+
+    def describe(self) -> str:
+        what = f"directory {self.path}"
+        return f"{what} and mysqld {self.mysqld.pid}" if self.mysqld else what
+
+
+def parents() -> list[Path]:
+    """Where work directories are made, the preferred place first.
+
+    Memory comes first: on a disk, its noise swallows what is to be measured.
+    """
+    places = [Path(tempfile.gettempdir())]
+    if _SHM.is_dir() and os.access(_SHM, os.W_OK):
+        roomy = shutil.disk_usage(_SHM).free >= _SHM_NEEDED_BYTES
+        places.insert(0 if roomy else 1, _SHM)
+    return places
+
+
+@contextmanager
+def work_directory(run_id: str) -> Iterator[Path]:
+    """A private directory for one server, removed on the way out."""
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parents()[0]))
+    try:
+        owner = {"run": run_id, **Owner.myself().words()}
+        (path / _OWNER).write_text(json.dumps(owner), encoding="utf-8")
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def leftovers(*, also_living: bool = False) -> list[Leftover]:
+    """Work directories of this user whose owner is gone (or all, with `also_living`)."""
+    found = []
+    for parent in parents():
+        for path in sorted(parent.glob(PREFIX + "*")):
+            read = _read_owner(path)
+            if read is None or path.stat().st_uid != os.geteuid():
+                continue
+            run_id, owner = read
+            if also_living or not owner.lives():
+                found.append(Leftover(path, run_id, _mysqld_of(path)))
+    return found
+
+
+def remove(leftover: Leftover) -> None:
+    """Stop the mysqld, by its process id, and delete the directory."""
+    if leftover.mysqld is not None:
+        try:
+            leftover.mysqld.terminate()
+            leftover.mysqld.wait(timeout=20)
+        except psutil.TimeoutExpired:
+            leftover.mysqld.kill()
+        except psutil.NoSuchProcess:
+            pass
+    shutil.rmtree(leftover.path, ignore_errors=True)
+
+
+def _read_owner(path: Path) -> tuple[str, Owner] | None:
+    try:
+        words = json.loads((path / _OWNER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    owner = Owner.from_words(words) if isinstance(words, dict) else None
+    return (str(words.get("run", "")), owner) if owner else None
+
+
+def _mysqld_of(path: Path) -> psutil.Process | None:
+    try:
+        process = psutil.Process(int((path / "mysqld.pid").read_text(encoding="ascii")))
+        return process if str(path) in " ".join(process.cmdline()) else None
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return None

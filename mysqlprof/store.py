@@ -1,0 +1,247 @@
+"""The run directory: the only place that knows its file names and schema.
+
+Every file is written under a temporary name and renamed, so that a reader (or a run that was
+killed) never meets half a file. trials.csv is complete after every trial.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mysqlprof.errors import UsageError
+from mysqlprof.model import SCHEMA_VERSION, AttributionRow, ProfileInfo, Run, TrialResult
+from mysqlprof.stacks import FoldedStacks
+
+_TRIAL_COLUMNS = [
+    "cell", "trial", "round", "kind", "profiled", "elapsed_ms", "prepare_ms", "rows_written",
+]  # fmt: skip
+_LEVEL = "level."
+_STATUS = "status."
+
+
+class RunDirectory:
+    """Writes and reads one run directory.
+
+    >>> run_dir = RunDirectory.create(Path("runs/one"), force=False)
+    >>> run_dir = RunDirectory.open(Path("runs/one"))
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, *, force: bool) -> "RunDirectory":
+        """Make an empty run directory; an existing one is refused without `force`."""
+        if path.exists():
+            if not force:
+                raise UsageError(
+                    f"{path} exists already", "choose another --out, or pass --force to replace it"
+                )
+            if not _looks_like_a_run(path):
+                raise UsageError(
+                    f"{path} exists and is not a run directory, so --force will not replace it",
+                    "choose another --out",
+                )
+            shutil.rmtree(path)
+        try:
+            (path / "profiles").mkdir(parents=True)
+            (path / "logs").mkdir()
+        except OSError as error:
+            raise UsageError(
+                f"cannot create {path}: {error.strerror}", "choose another --out"
+            ) from error
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """A stored run. Raises UsageError where there is none, or none that can be read."""
+        if not (path / "run.json").is_file():
+            raise UsageError(
+                f"{path} is not a run directory: it has no run.json",
+                "give the directory that `mysqlprof reproduce --out` wrote",
+            )
+        return cls(path)
+
+    # --- run.json ---
+
+    def write_run(self, run: Run) -> None:
+        self._write("run.json", run.model_dump_json(indent=2) + "\n")
+
+    def read_run(self) -> Run:
+        path = self.path / "run.json"
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise UsageError(
+                f"{path} cannot be read: {error}",
+                "restore it from a copy, or measure again; trials.csv and profiles/ are unharmed",
+            ) from error
+        found = data.get("schema_version") if isinstance(data, dict) else None
+        if found != SCHEMA_VERSION:
+            raise UsageError(
+                f"{path} has schema_version {found!r}; this mysqlprof reads {SCHEMA_VERSION}",
+                "use the mysqlprof that wrote it, or measure again",
+            )
+        try:
+            return Run.model_validate(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise UsageError(
+                f"{path} is not a valid run: {where}: {first['msg']}",
+                "restore it from a copy, or measure again; trials.csv and profiles/ are unharmed",
+            ) from error
+
+    # --- trials.csv ---
+
+    def write_trials(
+        self, trials: Iterable[TrialResult], levels: dict[str, dict[str, str]]
+    ) -> None:
+        """One row a trial; `levels` maps cell ids to their factor levels."""
+        rows = list(trials)
+        factors = list(dict.fromkeys(f for cell in levels.values() for f in cell))
+        counters = sorted({name for row in rows for name in row.status})
+        header = [
+            *_TRIAL_COLUMNS,
+            *(_LEVEL + f for f in factors),
+            *(_STATUS + c for c in counters),
+        ]
+        table = [header]
+        for row in rows:
+            cell = levels[row.cell]
+            plain = row.model_dump(exclude={"status"})
+            table.append(
+                [
+                    *(_cell_text(plain[column]) for column in _TRIAL_COLUMNS),
+                    *(cell.get(f, "") for f in factors),
+                    *(str(row.status.get(c, "")) for c in counters),
+                ]
+            )
+        self._write_csv("trials.csv", table)
+
+    def read_trials(self) -> list[TrialResult]:
+        trials = []
+        for row in self._read_csv("trials.csv"):
+            status = {
+                key.removeprefix(_STATUS): int(value)
+                for key, value in row.items()
+                if key.startswith(_STATUS) and value
+            }
+            try:
+                trials.append(
+                    TrialResult.model_validate(
+                        {column: row.get(column) for column in _TRIAL_COLUMNS} | {"status": status}
+                    )
+                )
+            except ValidationError as error:
+                raise UsageError(
+                    f"{self.path / 'trials.csv'} has a broken row for cell {row.get('cell')!r}",
+                    "restore it from a copy, or measure again",
+                ) from error
+        return trials
+
+    # --- profiles ---
+
+    def write_profile(self, info: ProfileInfo, stacks: FoldedStacks, svg: str | None) -> None:
+        self._write(f"profiles/{info.cell}.folded", stacks.to_folded())
+        self._write(f"profiles/{info.cell}.json", info.model_dump_json(indent=2) + "\n")
+        if svg is not None:
+            self._write(f"profiles/{info.cell}.svg", svg)
+
+    def profiles(self) -> list[ProfileInfo]:
+        """All stored profiles, in the order of their cells' names."""
+        found = []
+        for path in sorted((self.path / "profiles").glob("*.json")):
+            try:
+                found.append(ProfileInfo.model_validate_json(path.read_text(encoding="utf-8")))
+            except (OSError, ValidationError) as error:
+                raise UsageError(f"{path} cannot be read", "measure again") from error
+        return found
+
+    def read_stacks(self, cell: str) -> FoldedStacks:
+        path = self.path / "profiles" / f"{cell}.folded"
+        try:
+            return FoldedStacks.parse(path.read_text(encoding="utf-8").splitlines())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path} cannot be read: {error}", "measure again") from error
+
+    def read_svg(self, cell: str) -> str | None:
+        path = self.path / "profiles" / f"{cell}.svg"
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    # --- attribution.csv ---
+
+    def write_attribution(self, rows: Iterable[AttributionRow]) -> None:
+        columns = list(AttributionRow.model_fields)
+        self._write_csv(
+            "attribution.csv",
+            [columns, *([_cell_text(v) for v in row.model_dump().values()] for row in rows)],
+        )
+
+    # --- reports, logs, sums ---
+
+    def write_report(self, name: str, text: str) -> Path:
+        """`name` is report.html or report.md."""
+        return self._write(name, text)
+
+    def write_log(self, name: str, text: str) -> Path:
+        return self._write(f"logs/{name}", text)
+
+    def write_sums(self) -> None:
+        """SHA256SUMS over everything else, in the format of sha256sum(1)."""
+        lines = []
+        for path in sorted(self.path.rglob("*")):
+            relative = path.relative_to(self.path).as_posix()
+            if path.is_file() and relative != "SHA256SUMS" and not relative.endswith(".tmp"):
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                lines.append(f"{digest}  {relative}\n")
+        self._write("SHA256SUMS", "".join(lines))
+
+    # --- how files are written ---
+
+    def _write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+        return path
+
+    def _write_csv(self, name: str, table: list[list[str]]) -> None:
+        path = self.path / name
+        temporary = path.with_name(path.name + ".tmp")
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(
+                [_not_a_formula(value) for value in row] for row in table
+            )
+        os.replace(temporary, path)
+
+    def _read_csv(self, name: str) -> list[dict[str, str]]:
+        path = self.path / name
+        if not path.is_file():
+            return []
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+def _looks_like_a_run(path: Path) -> bool:
+    if not path.is_dir() or path.is_symlink():
+        return False
+    return (path / "run.json").exists() or (path / "trials.csv").exists() or not any(path.iterdir())
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _not_a_formula(value: str) -> str:
+    """Spreadsheets run cells that begin so; a quote in front makes them text."""
+    return "'" + value if value[:1] in ("=", "+", "@", "\t", "\r") else value

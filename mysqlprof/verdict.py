@@ -1,0 +1,244 @@
+"""From trials and profiles to cells, contrasts, claims and the verdict. Pure."""
+
+import statistics as plain_statistics
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mysqlprof.attribution import Rules, attribute, path_share
+from mysqlprof.model import (
+    Caveat,
+    CellResult,
+    CellSpec,
+    ClaimResult,
+    ClaimSpec,
+    ClaimVerdict,
+    ContrastResult,
+    ProfileInfo,
+    Scenario,
+    TrialResult,
+    Verdict,
+)
+from mysqlprof.scenario import select_one
+from mysqlprof.stacks import FoldedStacks
+from mysqlprof.statistics import (
+    THRESHOLDS,
+    Interval,
+    judge,
+    median_interval,
+    ratio_interval,
+    share_interval,
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run gathered, by cell id."""
+
+    scenario: Scenario
+    cells: tuple[CellSpec, ...]
+    trials: Sequence[TrialResult]
+    servers: Mapping[str, str] = field(default_factory=dict)
+    """Cell id -> the name of the server that it ran on."""
+    profiles: Mapping[str, tuple[ProfileInfo, FoldedStacks]] = field(default_factory=dict)
+
+    def timed_ms(self, cell: str) -> list[float]:
+        return [t.elapsed_ms for t in self.trials if t.cell == cell and t.kind == "timed"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    cells: list[CellResult]
+    contrasts: list[ContrastResult]
+    claims: list[ClaimResult]
+    verdict: Verdict
+    caveats: list[Caveat]
+
+
+def judge_run(measured: Measured, rules: Rules) -> Judged:
+    cells = [_cell_result(measured, cell) for cell in measured.cells]
+    contrasts = _contrasts(measured)
+    claims = [_claim(measured, claim, contrasts, rules) for claim in measured.scenario.claims]
+    return Judged(cells, contrasts, claims, _verdict(claims), _caveats(measured, cells))
+
+
+def _cell_result(measured: Measured, cell: CellSpec) -> CellResult:
+    times = measured.timed_ms(cell.id)
+    interval = median_interval(times) if times else None
+    prepares = [t.prepare_ms for t in measured.trials if t.cell == cell.id and t.kind == "timed"]
+    profile = measured.profiles.get(cell.id)
+    profiled = plain_statistics.median(profile[0].profiled_ms) if profile else None
+    return CellResult(
+        id=cell.id,
+        levels=cell.levels,
+        server=measured.servers.get(cell.id, ""),
+        trials=len(times),
+        median_ms=interval.value if interval else None,
+        ci_low_ms=interval.low if interval else None,
+        ci_high_ms=interval.high if interval else None,
+        prepare_ms=plain_statistics.median(prepares) if prepares else None,
+        profiled_ms=profiled,
+        recording_cost=profiled / interval.value if profiled and interval else None,
+    )
+
+
+def _contrasts(measured: Measured) -> list[ContrastResult]:
+    results = []
+    for contrast in measured.scenario.contrasts:
+        top = select_one(measured.cells, contrast.numerator)
+        bottom = select_one(measured.cells, contrast.denominator)
+        if top is None or bottom is None:
+            continue
+        above, below = measured.timed_ms(top.id), measured.timed_ms(bottom.id)
+        enough = min(len(above), len(below)) >= THRESHOLDS["min_trials_for_a_verdict"]
+        # A seed of its own for each contrast, so that adding one does not move the others.
+        seed = zlib.crc32(contrast.name.encode())
+        interval = ratio_interval(above, below, seed) if enough else None
+        results.append(
+            ContrastResult(
+                name=contrast.name,
+                text=contrast.text,
+                numerator=top.id,
+                denominator=bottom.id,
+                ratio=interval.value if interval else None,
+                ci_low=interval.low if interval else None,
+                ci_high=interval.high if interval else None,
+                headline=contrast.headline,
+            )
+        )
+    return results
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One measured value that a claim rests on."""
+
+    verdict: ClaimVerdict
+    measured: str
+    reason: str = ""
+
+
+def _claim(
+    measured: Measured, claim: ClaimSpec, contrasts: list[ContrastResult], rules: Rules
+) -> ClaimResult:
+    if claim.contrasts:
+        parts = [_ratio_part(claim, c) for c in contrasts if c.name in claim.contrasts]
+        unit = "x"
+    else:
+        parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
+        unit = "%"
+    verdicts = {part.verdict for part in parts}
+    verdict: ClaimVerdict = "holds"
+    if not parts or "cannot_tell" in verdicts:
+        verdict = "cannot_tell"
+    if "does_not_hold" in verdicts:
+        verdict = "does_not_hold"
+    return ClaimResult(
+        id=claim.id,
+        text=claim.text,
+        verdict=verdict,
+        measured="; ".join(part.measured for part in parts) or "nothing",
+        expected=_expected(claim, unit),
+        reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
+        essential=claim.essential,
+    )
+
+
+def _expected(claim: ClaimSpec, unit: str) -> str:
+    word, bound = ("above", claim.above) if claim.above is not None else ("below", claim.below)
+    assert bound is not None  # the scenario was validated
+    return f"{word} {bound:g}x" if unit == "x" else f"{word} {bound * 100:g} %"
+
+
+def _ratio_part(claim: ClaimSpec, contrast: ContrastResult) -> _Part:
+    if contrast.ratio is None or contrast.ci_low is None or contrast.ci_high is None:
+        return _Part("cannot_tell", f"{contrast.name}: not measured", "too few timed trials")
+    interval = Interval(contrast.ratio, contrast.ci_low, contrast.ci_high)
+    verdict = judge(interval, above=claim.above, below=claim.below)
+    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
+    text = f"{_times(interval.value)} [{_times(interval.low)}, {_times(interval.high)}]"
+    return _Part(verdict, text, reason)
+
+
+def _share_part(
+    measured: Measured, claim: ClaimSpec, selector: Mapping[str, str], rules: Rules
+) -> _Part:
+    cell = select_one(measured.cells, selector)
+    profile = measured.profiles.get(cell.id) if cell else None
+    if profile is None:
+        return _Part("cannot_tell", "no profile", "the cell was not profiled")
+    info, stacks = profile
+    if info.samples < THRESHOLDS["min_samples"]:
+        return _Part("cannot_tell", f"{info.samples} samples", "too few samples")
+    if claim.path:
+        count, total = path_share(stacks, claim.path)
+    else:
+        count, total = attribute(stacks, rules).inclusive(claim.category), stacks.total
+    interval = share_interval(count, total)
+    verdict = judge(interval, above=claim.above, below=claim.below)
+    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
+    text = (
+        f"{interval.value * 100:.1f} % [{interval.low * 100:.1f}, {interval.high * 100:.1f}]"
+        f" of {total:,} samples"
+    )
+    return _Part(verdict, text, reason)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"
+
+
+def _verdict(claims: list[ClaimResult]) -> Verdict:
+    essential = {claim.verdict for claim in claims if claim.essential}
+    if essential == {"holds"}:
+        return "reproduced"
+    return "not_reproduced" if "does_not_hold" in essential else "inconclusive"
+
+
+def _caveats(measured: Measured, cells: list[CellResult]) -> list[Caveat]:
+    caveats = []
+    for cell in cells:
+        if cell.ci_low_ms and cell.ci_high_ms:
+            spread = cell.ci_high_ms / cell.ci_low_ms
+            if spread > THRESHOLDS["noisy_cell_spread"]:
+                caveats.append(
+                    Caveat(
+                        kind="noise",
+                        text=f"{cell.id}: noisy, its interval spans {spread:.1f}x"
+                        f" ({cell.ci_low_ms:.1f} to {cell.ci_high_ms:.1f} ms)",
+                    )
+                )
+    for info, _ in measured.profiles.values():
+        caveats += _profile_caveats(info)
+    return caveats
+
+
+def _profile_caveats(info: ProfileInfo) -> list[Caveat]:
+    found = []
+    if info.samples < THRESHOLDS["min_samples"]:
+        found.append(
+            Caveat(
+                kind="few_samples",
+                text=f"{info.cell}: only {info.samples} samples;"
+                f" {THRESHOLDS['min_samples']:.0f} are needed to say anything",
+                partial=True,
+            )
+        )
+    if info.lost > THRESHOLDS["max_lost_share"] * max(1, info.samples):
+        found.append(
+            Caveat(
+                kind="lost_samples",
+                text=f"{info.cell}: perf lost {info.lost} samples besides the"
+                f" {info.samples} it kept",
+                partial=True,
+            )
+        )
+    if info.unresolved_leaf > THRESHOLDS["max_unresolved_leaf_share"]:
+        found.append(
+            Caveat(
+                kind="unresolved",
+                text=f"{info.cell}: {info.unresolved_leaf * 100:.0f} % of the samples end in a"
+                " function without a symbol",
+            )
+        )
+    return found

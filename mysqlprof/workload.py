@@ -1,0 +1,239 @@
+"""The work to be done, in numbers: DDL, SQL, parameter values, what must have arrived, limits.
+
+Pure: the same specification and seed give the same bytes, for every driver.
+"""
+
+import random
+import zlib
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+from mysqlprof.errors import UsageError
+from mysqlprof.model import WorkloadSpec
+
+DATABASE = "mysqlprof"
+TABLE = "orders"
+
+MAX_PLACEHOLDERS = 65_535
+"""Width of the parameter count in the protocol's reply to COM_STMT_PREPARE."""
+MAX_ROW_BYTES = 65_535
+"""Declared bytes of one row, over all columns."""
+MAX_COLUMNS = 1_017
+"""InnoDB's limit."""
+_BYTES_PER_CHARACTER = 4
+"""utf8mb4 declares four bytes for each character of a VARCHAR."""
+
+Kind = Literal["long", "text", "decimal", "datetime", "date"]
+Value = int | str | Decimal | datetime | date
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    kind: Kind
+    sql_type: str
+    declared_bytes: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A prepared statement with `?` marks, and the values of its parameters, row by row."""
+
+    sql: str
+    kinds: tuple[Kind, ...]
+    """Of one row; the parameters are these, once for each row."""
+    rows: tuple[tuple[Value, ...], ...]
+
+    @property
+    def parameters(self) -> list[Value]:
+        return [value for row in self.rows for value in row]
+
+
+@dataclass(frozen=True)
+class Workload:
+    spec: WorkloadSpec
+    columns: tuple[Column, ...]
+    statement: Statement
+
+    @property
+    def setup(self) -> list[str]:
+        """Statements that make the empty table."""
+        body = ", ".join(f"`{c.name}` {c.sql_type} NOT NULL" for c in self.columns)
+        return [
+            f"CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4",
+            f"DROP TABLE IF EXISTS {DATABASE}.{TABLE}",
+            f"CREATE TABLE {DATABASE}.{TABLE} (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,"
+            f" {body}) ENGINE=InnoDB CHARACTER SET utf8mb4",
+        ]
+
+    @property
+    def reset(self) -> str:
+        return f"TRUNCATE TABLE {DATABASE}.{TABLE}"
+
+    @property
+    def check(self) -> str:
+        """A query whose single row is (rows, checksum)."""
+        names = ", ".join(f"`{c.name}`" for c in self.columns)
+        return (
+            f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('|', {names}))), 0)"
+            f" FROM {DATABASE}.{TABLE}"
+        )
+
+    @property
+    def expected(self) -> tuple[int, int]:
+        """What `check` answers when every value arrived as it was sent."""
+        rows = self.statement.rows
+        return len(rows), sum(zlib.crc32("|".join(map(_as_text, row)).encode()) for row in rows)
+
+    def facts(self) -> dict[str, Any]:
+        """Sizes for the report, and the closed form's prediction.
+
+        Growing the text once for each of n parameters, with u bytes of template and v bytes of
+        rendered value for each, copies n^2 * (u + (v - 1) / 2) bytes.
+        """
+        n = len(self.statement.rows) * len(self.columns)
+        text = rendered_bytes(self.statement)
+        template = len(self.statement.sql)
+        u, v = template / n, (text - template + n) / n
+        return {
+            "kind": self.spec.kind,
+            "rows": self.spec.rows,
+            "columns": self.spec.columns,
+            "value_bytes": self.spec.value_bytes,
+            "parameters": n,
+            "template_bytes": template,
+            "statement_text_bytes": text,
+            "mean_rendered_value_bytes": round(v, 2),
+            "predicted_replaces": n,
+            "predicted_growth_copy_bytes": round(n * n * (u + (v - 1) / 2)),
+        }
+
+
+def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
+    """Check the limits, then generate columns, SQL and values."""
+    columns = _columns(spec)
+    _check_limits(spec, columns)
+    generator = random.Random(seed)
+    statement = Statement(
+        sql=_insert(spec, columns),
+        kinds=tuple(column.kind for column in columns),
+        rows=tuple(
+            tuple(_value(column.kind, spec.value_bytes, generator) for column in columns)
+            for _ in range(spec.rows)
+        ),
+    )
+    _check_packet(spec, statement, max_allowed_packet)
+    return Workload(spec, columns, statement)
+
+
+def rendered_bytes(statement: Statement) -> int:
+    """Bytes of the statement's text with every `?` replaced by its value, as a log shows it."""
+    values = sum(
+        len(_as_text(value)) + (0 if isinstance(value, int | Decimal) else 2)
+        for row in statement.rows
+        for value in row
+    )
+    marks = len(statement.rows) * len(statement.kinds)
+    return len(statement.sql) - marks + values
+
+
+# A business table: keys, names and free text, amounts, times, states.
+_PATTERN: tuple[tuple[str, Kind, str, int], ...] = (
+    ("order_no", "long", "BIGINT", 8),
+    ("customer", "text", "VARCHAR", 0),
+    ("amount", "decimal", "DECIMAL(12,2)", 6),
+    ("created_at", "datetime", "DATETIME", 8),
+    ("address", "text", "VARCHAR", 0),
+    ("quantity", "long", "INT", 4),
+    ("sku", "text", "VARCHAR", 0),
+    ("due_date", "date", "DATE", 3),
+    ("note", "text", "VARCHAR", 0),
+    ("state", "long", "TINYINT", 1),
+    ("reference", "text", "VARCHAR", 0),
+    ("remark", "text", "VARCHAR", 0),
+)
+_MAX_INTEGER = 120  # fits the narrowest integer column, so that one generator serves all
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.-"
+_EPOCH = datetime(2020, 1, 1)
+
+
+def _columns(spec: WorkloadSpec) -> tuple[Column, ...]:
+    columns = []
+    for index in range(spec.columns):
+        name, kind, sql_type, declared = _PATTERN[index % len(_PATTERN)]
+        if kind == "text":
+            sql_type = f"VARCHAR({spec.value_bytes})"
+            declared = spec.value_bytes * _BYTES_PER_CHARACTER + 2
+        columns.append(Column(f"{name}_{index + 1}", kind, sql_type, declared))
+    return tuple(columns)
+
+
+def _insert(spec: WorkloadSpec, columns: tuple[Column, ...]) -> str:
+    names = ",".join(column.name for column in columns)
+    row = "(" + ",".join("?" * len(columns)) + ")"
+    return f"INSERT INTO {TABLE} ({names}) VALUES " + ",".join([row] * spec.rows)
+
+
+def _value(kind: Kind, value_bytes: int, generator: random.Random) -> Value:
+    if kind == "long":
+        return generator.randint(1, _MAX_INTEGER)
+    if kind == "decimal":
+        return Decimal(generator.randint(100, 99_999_999)).scaleb(-2)
+    moment = _EPOCH + timedelta(seconds=generator.randint(0, 150_000_000))
+    if kind == "datetime":
+        return moment
+    if kind == "date":
+        return moment.date()
+    # The last character is not a space: some comparisons and drivers trim those.
+    return "".join(generator.choices(_ALPHABET, k=value_bytes - 1)) + "x"
+
+
+def _as_text(value: Value) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def _check_limits(spec: WorkloadSpec, columns: tuple[Column, ...]) -> None:
+    if spec.columns > MAX_COLUMNS:
+        raise UsageError(
+            f"{spec.columns} columns are more than InnoDB's {MAX_COLUMNS}",
+            f"--columns {MAX_COLUMNS} is the largest that fits",
+        )
+    if spec.columns > MAX_PLACEHOLDERS // spec.rows:
+        wanted = spec.rows * spec.columns
+        raise UsageError(
+            f"{spec.rows} rows x {spec.columns} columns = {wanted:,} placeholders;"
+            f" the protocol carries {MAX_PLACEHOLDERS:,}",
+            f"--rows {MAX_PLACEHOLDERS // spec.columns} is the largest that fits"
+            f" {spec.columns} columns",
+        )
+    declared = sum(column.declared_bytes for column in columns) + 8
+    if declared > MAX_ROW_BYTES:
+        texts = sum(column.kind == "text" for column in columns)
+        rest = sum(column.declared_bytes for column in columns if column.kind != "text") + 8
+        largest = ((MAX_ROW_BYTES - rest) // texts - 2) // _BYTES_PER_CHARACTER
+        raise UsageError(
+            f"a row would declare {declared:,} bytes; MySQL allows {MAX_ROW_BYTES:,}",
+            f"--value-bytes {largest} is the largest that fits {spec.columns} columns",
+        )
+
+
+def _check_packet(spec: WorkloadSpec, statement: Statement, max_allowed_packet: int) -> None:
+    text = rendered_bytes(statement)
+    if text <= max_allowed_packet:
+        return
+    per_row = text / spec.rows
+    rows = int(max_allowed_packet // per_row)
+    raise UsageError(
+        f"the statement's text would be {text:,} bytes; max_allowed_packet is"
+        f" {max_allowed_packet:,}",
+        f"--rows {rows} is the largest that fits values of {spec.value_bytes} bytes",
+    )
+
+
+def parse_size(text: str) -> int:
+    """MySQL's notation of sizes: 67108864, 64M, 1G."""
+    units = {"K": 2**10, "M": 2**20, "G": 2**30}
+    unit = units.get(text[-1:].upper())
+    return int(text[:-1]) * unit if unit else int(text)
