@@ -2,6 +2,9 @@
 
 stdout is data, stderr is progress. Every MysqlprofError ends here, as one sentence, the next
 action and the exit code.
+
+Verbs import what they call when they are called: scipy and docker take most of a second, which
+`--help` need not wait for.
 """
 
 import json
@@ -15,17 +18,12 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
-from mysqlprof import __version__, clean, doctor, scenario
-from mysqlprof.drivers.registry import DriverName
+from mysqlprof import __version__, doctor, scenario
 from mysqlprof.errors import MysqlprofError, UsageError
 from mysqlprof.interrupts import Interrupted, Interrupts
-from mysqlprof.model import Run
-from mysqlprof.reproduce import Request, reproduce, write_reports
+from mysqlprof.model import BackendChoice, DriverName, Run
 from mysqlprof.servers import catalog
 from mysqlprof.servers.archives import installation, is_fetched
-from mysqlprof.servers.backends import Choice
-from mysqlprof.servers.engine import connect
-from mysqlprof.servers.image import build_image
 from mysqlprof.store import RunDirectory
 from mysqlprof.terminal import (
     ERR,
@@ -99,7 +97,7 @@ def reproduce_verb(
         str, typer.Argument(metavar="SCENARIO", help="Built-in name, or a scenario's .toml file.")
     ],
     backend: Annotated[
-        Choice, typer.Option(help="Where servers run; auto prefers Docker.")
+        BackendChoice, typer.Option(help="Where servers run; auto prefers Docker.")
     ] = "auto",
     before: Annotated[str, typer.Option(metavar="V", help="Version said to be slow.")] = "",
     after: Annotated[str, typer.Option(metavar="V", help="Control version.")] = "",
@@ -142,6 +140,8 @@ def reproduce_verb(
     as_json: JsonFlag = False,
 ) -> None:
     """Launch servers, drive the workload, profile, and hand back a verdict with its evidence."""
+    from mysqlprof.reproduce import Request, reproduce
+
     request = Request(
         scenario=name,
         backend=backend,
@@ -221,6 +221,8 @@ def report(
     as_json: JsonFlag = False,
 ) -> None:
     """Redraw reports from stored runs: no server, no Docker, no perf."""
+    from mysqlprof.reproduce import write_reports
+
     written = []
     for path in runs:
         run_dir = RunDirectory.open(path)
@@ -257,7 +259,9 @@ def clean_verb(
     as_json: JsonFlag = False,
 ) -> None:
     """Find and remove what killed runs left: containers, mysqlds, private directories."""
-    removed = clean.clean(everything=everything, dry_run=dry_run)
+    from mysqlprof.clean import clean
+
+    removed = clean(everything=everything, dry_run=dry_run)
     if as_json:
         print_json(removed)
         return
@@ -294,9 +298,7 @@ def doctor_verb(as_json: JsonFlag = False) -> None:
         )
         raise typer.Exit(0 if able else 3)
     marks = {True: ("yes", "green"), False: ("no", "bold red"), None: ("-", "dim")}
-    table = plain_table()
-    for column in ("", "check", "found", "needed for"):
-        table.add_column(column)
+    table = plain_table("", "check", "found", "needed for")
     for row in rows:
         mark, style = marks[row.ok]
         table.add_row(Text(mark, style=style), row.name, escape(plain(row.found)), row.needed_for)
@@ -375,6 +377,8 @@ def servers_image(
     as_json: JsonFlag = False,
 ) -> None:
     """Build a container image from a server's package archive."""
+    from mysqlprof.servers.engine import connect
+    from mysqlprof.servers.image import build_image
 
     def say(text: str) -> None:
         ERR.print(Text(text))

@@ -176,6 +176,13 @@ def _kernel_symbols(facts: HostFacts) -> Check:
     return Check(name, False, found, needed_for, mend)
 
 
+def _libc_symbols(facts: HostFacts) -> Check:
+    name, needed_for = "libc symbols", "the names of memory copies in profiles"
+    if facts.libc_symbols:
+        return Check(name, True, "installed", needed_for)
+    return Check(name, False, "not installed", needed_for, _apt(facts, "libc6-dbg"))
+
+
 def _perf_of_containers(facts: HostFacts) -> Check:
     name = "perf in containers"
     needed_for = "profiles of servers in Docker, which run as another user"
@@ -327,6 +334,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "perf": _perf,
     "perf permission": _perf_permission,
     "kernel symbols": _kernel_symbols,
+    "libc symbols": _libc_symbols,
     "perf in containers": _perf_of_containers,
     "flamegraph.pl": _flamegraph,
     "JDK": _jdk,

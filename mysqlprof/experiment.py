@@ -5,6 +5,7 @@ trials interleaved, then the profiled windows, then judge. Everything is on disk
 trial starts; whatever happens, what was measured stays readable.
 """
 
+import itertools
 import statistics
 import time
 from collections.abc import Iterator, Mapping
@@ -130,6 +131,7 @@ class _Experiment:
                     self._run_trials(self._plan.warmups)
                 with self._timed("timed"):
                     self._run_trials(self._plan.timed)
+                    self._run_more_rounds()
                 with self._timed("profiled"):
                     self._profile_cells()
                 self._check_identities()
@@ -161,14 +163,13 @@ class _Experiment:
                 admin.query(statement)
             info = server.info()
             self._servers[name] = _Running(server, admin, info)
-            words = f" (asked for {info.requested})" if info.substitution else ""
+            asked = f" (asked for {info.requested})" if info.substitution else ""
             self._progress.note(
-                f"{name}: MySQL {info.version}{words}, ready in {info.ready_s:.1f} s"
+                f"{name}: MySQL {info.version}{asked}, ready in {info.ready_s:.1f} s"
             )
-            if info.substitution:
-                self._caveats.append(
-                    Caveat(kind="substitution", text=f"{name}: {info.substitution}")
-                )
+        for text in dict.fromkeys(r.info.substitution for r in self._servers.values()):
+            if text:
+                self._caveats.append(Caveat(kind="substitution", text=text))
 
     def _run_trials(self, trials: tuple[TrialSpec, ...]) -> None:
         for number, spec in enumerate(trials):
@@ -180,6 +181,28 @@ class _Experiment:
             self._progress.trial(number, len(trials), spec.cell, left)
             with self._clock.of(spec.cell), self._server_may_die(spec.cell):
                 self._trial(spec, nullcontext())
+
+    def _run_more_rounds(self) -> None:
+        """While a ratio that the verdict needs cannot be told, add rounds, as many as planned."""
+        rounds = 0
+        for _, specs in itertools.groupby(self._plan.extra, key=lambda spec: spec.round):
+            dead = any(running.death for running in self._servers.values())
+            if dead or self._interrupts.requested or not self._ratios_undecided():
+                break
+            self._progress.step("the intervals are still too wide: one more round")
+            self._run_trials(tuple(specs))
+            rounds += 1
+        if rounds:
+            text = f"{rounds} more rounds than planned were run, since intervals were too wide"
+            self._caveats.append(Caveat(kind="more_rounds", text=text))
+
+    def _ratios_undecided(self) -> bool:
+        by_ratio = {claim.id for claim in self._plan.scenario.claims if claim.contrasts}
+        claims = judge_run(self._measured(), self._rules).claims
+        return any(
+            claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
+            for claim in claims
+        )
 
     def _profile_cells(self) -> None:
         perf = self._options.perf
@@ -266,14 +289,13 @@ class _Experiment:
     def _profile(self, cell: CellSpec, perf: PerfOptions) -> None:
         wanted = self._plan.scenario.profile
         running = self._server_of(cell.id)
-        elapsed: list[float] = []
+        trials: list[TrialResult] = []
         started = time.monotonic()
         with PerfRecording(perf, running.server.pid) as recording:
-            while len(elapsed) < wanted.max_executes and not self._interrupts.requested:
-                spec = TrialSpec(cell.id, "profiled", len(elapsed))
-                trial = self._trial(spec, recording.window())
-                elapsed.append(trial.elapsed_ms)
-                expected = sum(elapsed) / 1e3 * perf.frequency_hz
+            while len(trials) < wanted.max_executes and not self._interrupts.requested:
+                spec = TrialSpec(cell.id, "profiled", len(trials))
+                trials.append(self._trial(spec, recording.window()))
+                expected = _cpu_s(trials) * perf.frequency_hz
                 late = time.monotonic() - started > wanted.max_seconds
                 if expected >= wanted.min_samples or late:
                     break
@@ -292,9 +314,9 @@ class _Experiment:
             unresolved=report.unresolved / samples if samples else 0.0,
             unresolved_leaf=report.unresolved_leaf / samples if samples else 0.0,
             window_s=round(recording.window_s, 4),
-            executes=len(elapsed),
+            executes=len(trials),
             perf_version=perf.version,
-            profiled_ms=elapsed,
+            profiled_ms=[trial.elapsed_ms for trial in trials],
         )
         self._profiles[cell.id] = (info, report.stacks)
         self._run_dir.write_profile(info, report.stacks, self._draw(cell, info, report.stacks))
@@ -390,6 +412,15 @@ class _Experiment:
         finally:
             self._elapsed_s[step] = round(time.monotonic() - started, 2)
 
+    def _measured(self) -> Measured:
+        return Measured(
+            self._plan.scenario,
+            self._plan.cells,
+            self._trials,
+            self._launches.of_cell,
+            self._profiles,
+        )
+
     def _missing(self, status: RunStatus) -> list[str]:
         missing: list[str] = []
         if status == "running":
@@ -407,14 +438,7 @@ class _Experiment:
         return missing
 
     def _write(self, status: RunStatus) -> Run:
-        measured = Measured(
-            self._plan.scenario,
-            self._plan.cells,
-            self._trials,
-            self._launches.of_cell,
-            self._profiles,
-        )
-        judged = judge_run(measured, self._rules)
+        judged = judge_run(self._measured(), self._rules)
         run = Run(
             id=self._options.run_id,
             tool_version=__version__,
@@ -444,6 +468,13 @@ class _Experiment:
         )
         self._run_dir.write_run(run)
         return run
+
+
+def _cpu_s(trials: list[TrialResult]) -> float:
+    """CPU time of the server over these trials; where it cannot be read, half the elapsed time."""
+    if all("cpu_ms" in trial.status for trial in trials):
+        return sum(trial.status["cpu_ms"] for trial in trials) / 1e3
+    return sum(trial.elapsed_ms for trial in trials) / 2e3
 
 
 class _TrialClock:

@@ -6,35 +6,32 @@ and legend are put above the drawing here, the same for all.
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 
+from mysqlprof import host
 from mysqlprof.attribution import Rules, load_rules
 from mysqlprof.errors import EnvironmentLacks, PartialData
+from mysqlprof.palette import KINDS
 from mysqlprof.rules import FrameKind
-from mysqlprof.stacks import FoldedStacks, short_name
+from mysqlprof.stacks import FoldedStacks, Stack, short_name
 
-VARIABLE = "MYSQLPROF_FLAMEGRAPH"
 WIDTH = 1200
+MIN_WIDTH = 0.5
+"""Pixels that a frame needs to be drawn."""
 TIMEOUT_S = 120.0
 
-_DEBIAN = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
-_HINT = f"sudo apt-get install libdevel-nytprof-perl, or set {VARIABLE} to a flamegraph.pl"
+_HINT = (
+    "sudo apt-get install -y libdevel-nytprof-perl,"
+    f" or set {host.FLAMEGRAPH_VARIABLE} to a flamegraph.pl"
+)
 
-# Told apart by lightness as well as by hue: crimson is darkest, then orange, blue, yellow, grey.
-_COLOURS: Mapping[FrameKind, tuple[str, str, tuple[int, int, int]]] = {
-    "bug": ("text rebuilding", "#ffffff", (152, 18, 56)),
-    "server": ("mysqld", "#1c1c1c", (247, 214, 104)),
-    "libc": ("C library", "#1c1c1c", (163, 181, 222)),
-    "kernel": ("kernel", "#1c1c1c", (236, 142, 50)),
-    "unknown": ("no symbol", "#1c1c1c", (214, 214, 210)),
-}
 _SHADES = 5
 _SHADE_STEP = 4
 
@@ -53,17 +50,16 @@ _NUMBER_AT_END = re.compile(r"\s+(?=\d+(\.\d*)?$)")
 
 def find_flamegraph() -> Path:
     """The flamegraph.pl to use; raises EnvironmentLacks where there is none."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        if not Path(chosen).is_file():
-            raise EnvironmentLacks(f"{VARIABLE} names {chosen}, which is no file", _HINT)
-        return Path(chosen)
-    on_path = shutil.which("flamegraph.pl")
-    if on_path:
-        return Path(on_path)
-    if _DEBIAN.is_file():
-        return _DEBIAN
-    raise EnvironmentLacks("FlameGraph's flamegraph.pl is missing", _HINT)
+    found = host.find_flamegraph()
+    if found is None:
+        chosen = os.environ.get(host.FLAMEGRAPH_VARIABLE)
+        raise EnvironmentLacks(
+            f"{host.FLAMEGRAPH_VARIABLE} names {chosen}, which is no file"
+            if chosen
+            else "FlameGraph's flamegraph.pl is missing",
+            _HINT,
+        )
+    return Path(found)
 
 
 def render(
@@ -82,11 +78,12 @@ def render(
     if not stacks.total:
         raise PartialData("there are no samples to draw", "record for longer")
     program = find_flamegraph()
-    names, kinds = _displayed(stacks.frames(), rules or load_rules())
+    visible = _without_slivers(stacks, MIN_WIDTH * stacks.total / width)
+    names, kinds = _displayed(visible.frames(), rules or load_rules())
     with tempfile.TemporaryDirectory(prefix="mysqlprof-flamegraph-") as directory:
         palette = "".join(f"{name}->{colour}\n" for name, colour in _colours(kinds))
         Path(directory, "palette.map").write_text(palette, encoding="utf-8")
-        drawn = stacks.map_frames(names.__getitem__)
+        drawn = visible.map_frames(names.__getitem__)
         svg = _run(program, width, drawn.to_folded(), directory)
     if f"all ({stacks.total:,} samples, 100%)" not in svg:
         raise PartialData(f"{program} did not draw all {stacks.total} samples", _HINT)
@@ -112,6 +109,31 @@ def _harmless(character: str) -> str:
     return f"[U+{ord(character):04X}]"
 
 
+def _without_slivers(stacks: FoldedStacks, least: float) -> FoldedStacks:
+    """The same samples, cut off where a subtree has fewer than `least` of them.
+
+    The program would not draw these frames either, but takes seconds and hundreds of MB over
+    the tens of thousands of them that a long recording has.
+    """
+    kept: Counter[Stack] = Counter()
+    waiting = [(0, list(stacks.items()))]
+    while waiting:
+        depth, alike = waiting.pop()
+        branches: dict[str, list[tuple[Stack, int]]] = {}
+        for stack, count in alike:
+            if len(stack) == depth:
+                kept[stack] += count
+            else:
+                branches.setdefault(stack[depth], []).append((stack, count))
+        for branch in branches.values():
+            samples = sum(count for _, count in branch)
+            if depth == 0 or samples >= least:
+                waiting.append((depth + 1, branch))
+            else:
+                kept[branch[0][0][:depth]] += samples
+    return FoldedStacks(kept)
+
+
 def _displayed(frames: Iterable[str], rules: Rules) -> tuple[dict[str, str], dict[str, FrameKind]]:
     """Frame -> name in the picture, and name -> kind: a name has one colour only."""
     names: dict[str, str] = {}
@@ -128,16 +150,20 @@ def _displayed(frames: Iterable[str], rules: Rules) -> tuple[dict[str, str], dic
 
 def _colours(kinds: Mapping[str, FrameKind]) -> Iterator[tuple[str, str]]:
     """Of all names, and of the nameless frame at the bottom that stands for the whole."""
-    yield "", _rgb(_COLOURS["unknown"][2])
+    yield "", _rgb(_parts(KINDS["unknown"].fill))
     for name, kind in kinds.items():
         yield name, _colour(name, kind)
 
 
 def _colour(name: str, kind: FrameKind) -> str:
     """A shade that stays the same from picture to picture."""
-    base = _COLOURS[kind][2]
+    base = _parts(KINDS[kind].fill)
     step = 0 if kind == "bug" else zlib.crc32(name.encode()) % _SHADES - _SHADES // 2
     return _rgb(min(255, part + step * _SHADE_STEP) for part in base)
+
+
+def _parts(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def _rgb(parts: Iterable[int]) -> str:
@@ -147,7 +173,12 @@ def _rgb(parts: Iterable[int]) -> str:
 def _run(program: Path, width: int, folded: str, directory: str) -> str:
     command = [
         *(str(program), "--cp", f"--width={width}", "--title= ", "--countname=samples"),
-        *("--nametype=Function:", f"--fonttype={_FONT}", "--fontwidth=0.64", "--minwidth=0.5"),
+        *(
+            "--nametype=Function:",
+            f"--fonttype={_FONT}",
+            "--fontwidth=0.64",
+            f"--minwidth={MIN_WIDTH}",
+        ),
     ]
     try:
         done = subprocess.run(
@@ -196,21 +227,22 @@ def _legend(kinds: set[FrameKind]) -> list[str]:
     """In the row of the program's own buttons: "Reset Zoom" to the left, "Search" to the right."""
     parts = []
     x = 120
-    for kind, (label, _, base) in _COLOURS.items():
+    for kind, colour in KINDS.items():
         if kind in kinds:
             parts.append(
-                f'<rect x="{x}" y="14" width="12" height="12" rx="2" fill="{_rgb(base)}" />'
+                f'<rect x="{x}" y="14" width="12" height="12" rx="2" fill="{colour.fill}" />'
             )
-            parts.append(_text(x + 18, 24, 12, "#1c1c1c", label))
-            x += 50 + 7 * len(label)
+            parts.append(_text(x + 18, 24, 12, "#1c1c1c", colour.label))
+            x += 50 + 7 * len(colour.label)
     return parts
 
 
 def _style() -> str:
     """Light text on the dark colour, as long as the frame has it (a search hit has another)."""
-    _, ink, base = _COLOURS["bug"]
+    bug = KINDS["bug"]
+    fill = _rgb(_parts(bug.fill))
     return (
-        f'<style type="text/css">rect[fill="{_rgb(base)}"][ry] + text {{ fill: {ink}; }}'
+        f'<style type="text/css">rect[fill="{fill}"][ry] + text {{ fill: {bug.ink}; }}'
         " #search { opacity: 0.7 !important; }</style>"
     )
 

@@ -21,10 +21,12 @@ from typing import Any, Literal
 
 import platformdirs
 
+from mysqlprof.elf import build_id
 from mysqlprof.model import Frozen
 
 EngineState = Literal["answers", "denied", "silent", "absent"]
 
+FLAMEGRAPH_VARIABLE = "MYSQLPROF_FLAMEGRAPH"
 DEFAULT_DOCKER_SOCKET = "/var/run/docker.sock"
 _TIMEOUT_S = 20.0
 _ENGINE_TIMEOUT_S = 5
@@ -116,6 +118,8 @@ class HostFacts(Frozen):
     """Those that were found: flamegraph.pl, perl, java, javac, mvn, npm, busybox, dockerd."""
     libraries: dict[str, str]
     """MYSQLD_LIBRARIES -> the soname found; empty where there is none."""
+    libc_symbols: bool
+    """The debug file of the C library is installed: without it its memory copies have no name."""
     cache_free_bytes: int
     shm_free_bytes: int
     """Of /dev/shm, where data directories are put; 0 where there is none."""
@@ -174,6 +178,14 @@ class Probe:
         except OSError:
             return 0
 
+    def build_id(self, path: str) -> str:
+        """Of an ELF file; empty where it has none."""
+        return build_id(Path(path))
+
+    def variable(self, name: str) -> str:
+        """Of the environment; empty where it is not set."""
+        return os.environ.get(name, "")
+
     def euid(self) -> int:
         return os.geteuid()
 
@@ -186,6 +198,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
     probe = probe or Probe()
     is_root = probe.euid() == 0
     capabilities = _capabilities(probe)
+    libraries = probe.run("/sbin/ldconfig", "-p").out
     with ThreadPoolExecutor() as pool:
         engine = pool.submit(probe.engine)
         perf = pool.submit(_perf_facts, probe)
@@ -215,7 +228,8 @@ def collect(probe: Probe | None = None) -> HostFacts:
             perf_event_paranoid=_integer(probe, "/proc/sys/kernel/perf_event_paranoid"),
             kptr_restrict=_integer(probe, "/proc/sys/kernel/kptr_restrict"),
             kernel_symbols=_shows_addresses(probe),
-            libraries=_libraries(probe),
+            libraries=_libraries(libraries),
+            libc_symbols=_has_symbols(probe, libraries, "libc.so.6"),
             cache_free_bytes=probe.free_bytes(_cache_root()),
             shm_free_bytes=probe.free_bytes("/dev/shm") if probe.glob("/dev/shm") else 0,
             perf=perf.result(),
@@ -253,6 +267,7 @@ def to_environment(host: HostFacts) -> dict[str, Any]:
         "perf_event_paranoid": host.perf_event_paranoid,
         "kptr_restrict": host.kptr_restrict,
         "kernel_symbols": host.kernel_symbols,
+        "libc_symbols": host.libc_symbols,
         "root": host.is_root,
         "docker": host.engine.version,
         "programs": {name: program.version for name, program in sorted(host.programs.items())},
@@ -294,8 +309,10 @@ def find_perf(probe: Probe | None = None) -> str | None:
 
 
 def find_flamegraph(probe: Probe | None = None) -> str | None:
-    """FlameGraph's flamegraph.pl, on PATH or where Debian and Ubuntu put it."""
+    """FlameGraph's flamegraph.pl: the user's choice, on PATH, or where Debian and Ubuntu put it."""
     probe = probe or Probe()
+    if chosen := probe.variable(FLAMEGRAPH_VARIABLE):
+        return chosen if probe.glob(chosen) else None
     places = [path for place in _FLAMEGRAPH_PLACES for path in probe.glob(place)]
     return probe.which("flamegraph.pl") or next(iter(places), None)
 
@@ -471,12 +488,21 @@ def _shows_addresses(probe: Probe) -> bool:
     return found is not None
 
 
-def _libraries(probe: Probe) -> dict[str, str]:
-    known = probe.run("/sbin/ldconfig", "-p").out
+def _libraries(ldconfig: str) -> dict[str, str]:
+    # \tlibaio.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libaio.so.1
     return {
-        name: next((s for s in sonames if f"\t{s} (" in known), "")
+        name: next((soname for soname in sonames if f"\t{soname} (" in ldconfig), "")
         for name, sonames in MYSQLD_LIBRARIES.items()
     }
+
+
+def _has_symbols(probe: Probe, ldconfig: str, soname: str) -> bool:
+    """Whether the debug file of a stripped library lies where perf looks for it."""
+    found = re.search(rf"^\t{re.escape(soname)} \(.*=> (\S+)$", ldconfig, re.MULTILINE)
+    identity = probe.build_id(found.group(1)) if found else ""
+    return bool(
+        identity and probe.glob(f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug")
+    )
 
 
 def _cache_root() -> str:

@@ -15,6 +15,8 @@ Verdict = Literal["reproduced", "not_reproduced", "inconclusive"]
 ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
+BackendChoice = Literal["auto", "docker", "local"]
+DriverName = Literal["connector-j", "python"]
 
 
 class Frozen(BaseModel):
@@ -94,7 +96,7 @@ class ProfilePlan(Frozen):
     """Selectors of the cells to profile; an empty list profiles none."""
     min_samples: int = 500
     """Executes are repeated inside the window until so many samples are expected."""
-    max_executes: int = 60
+    max_executes: int = 200
     max_seconds: float = 12.0
 
 
@@ -124,6 +126,8 @@ class Scenario(Frozen):
     remedies: list[str] = []
     workload: WorkloadSpec
     trials: int = Field(ge=1)
+    max_trials: int = 0
+    """Rounds may be added up to so many trials a cell while a ratio cannot be told."""
     warmups: int = Field(ge=0)
     servers: dict[str, ServerRole]
     settings: dict[str, str] = {}
@@ -172,6 +176,8 @@ class Plan:
     cells: tuple[CellSpec, ...]
     warmups: tuple[TrialSpec, ...]
     timed: tuple[TrialSpec, ...]
+    extra: tuple[TrialSpec, ...]
+    """Further rounds, run only while a ratio that the verdict needs cannot be told."""
     profiled: tuple[str, ...]
     """Ids of the cells to profile after all timed trials."""
     seed: int

@@ -6,22 +6,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mysqlprof import doctor, host, scenario
-from mysqlprof.drivers.registry import DriverName, open_driver
+from mysqlprof.drivers.registry import open_driver
 from mysqlprof.experiment import Bench, RunOptions, run_plan
 from mysqlprof.interrupts import Interrupts
-from mysqlprof.model import Limits, Run, Scenario
+from mysqlprof.model import BackendChoice, DriverName, Limits, Run, Scenario
 from mysqlprof.probes.perf import PerfOptions
 from mysqlprof.progress import Progress
 from mysqlprof.report import render_html, render_markdown
 from mysqlprof.servers import catalog
-from mysqlprof.servers.backends import Choice, engine_answers, open_backend
+from mysqlprof.servers.backends import engine_answers, open_backend
 from mysqlprof.servers.container_files import cnf_settings
 from mysqlprof.store import RunDirectory
 from mysqlprof.workload import Workload, make, parse_size
 
-_QUICK_TRIALS = 3
-_QUICK_WARMUPS = 1
-_QUICK_SAMPLES = 250
+_QUICK_TRIALS = 5
+_QUICK_WARMUPS = 2
+_QUICK_SAMPLES = 400
 _QUICK_VALUE_BYTES = 64
 
 
@@ -30,7 +30,7 @@ class Request:
     """What the user asked for; None and empty mean the scenario's own."""
 
     scenario: str
-    backend: Choice = "auto"
+    backend: BackendChoice = "auto"
     before: str = ""
     after: str = ""
     images: dict[str, str] = field(default_factory=dict)
@@ -65,12 +65,14 @@ def reproduce(request: Request, progress: Progress, interrupts: Interrupts) -> t
     for role in definition.servers.values():
         if role.version:
             catalog.find(role.version)
+    out = request.out or default_directory(definition)
+    RunDirectory.check_free(out, force=request.force)
     options = _run_options(request, progress)
-    run_dir = RunDirectory.create(request.out or default_directory(definition), force=request.force)
     with (
         open_driver(request.driver, request.driver_version) as driver,
         open_backend(request.backend, options.run_id, progress.step) as backend,
     ):
+        run_dir = RunDirectory.create(out, force=request.force)
         run = run_plan(
             Bench(plan, workload, backend, driver, run_dir, options, progress, interrupts)
         )
@@ -101,15 +103,21 @@ def customised(definition: Scenario, request: Request) -> Scenario:
     changes: dict[str, object] = {"workload": workload, "servers": servers}
     if request.quick:
         changes["warmups"] = min(_QUICK_WARMUPS, definition.warmups)
-        profile = definition.profile
-        if definition.picture:
-            chosen = [definition.picture.slow, definition.picture.normal]
-            profile = profile.model_copy(update={"cells": chosen, "min_samples": _QUICK_SAMPLES})
-        changes["profile"] = profile
-    trials = request.trials or (_QUICK_TRIALS if request.quick else None)
-    if trials:
-        changes["trials"] = trials
+        changes["profile"] = definition.profile.model_copy(
+            update={"cells": _named_cells(definition), "min_samples": _QUICK_SAMPLES}
+        )
+        changes |= {"trials": _QUICK_TRIALS, "max_trials": 3 * _QUICK_TRIALS}
+    if request.trials:
+        changes |= {"trials": request.trials, "max_trials": request.trials}
     return definition.model_copy(update=changes)
+
+
+def _named_cells(definition: Scenario) -> list[dict[str, str]]:
+    """The cells that a claim or the picture needs a profile of."""
+    named = [selector for claim in definition.claims for selector in claim.cells]
+    if definition.picture:
+        named += [definition.picture.slow, definition.picture.normal]
+    return named
 
 
 def workload_of(definition: Scenario, seed: int) -> Workload:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from mysqlprof.model import Frozen
-from mysqlprof.stacks import UNKNOWN, Stack, is_kernel, plain_name
+from mysqlprof.stacks import UNKNOWN, PerName, Stack, is_kernel, plain_name
 
 UNATTRIBUTED = "unattributed"
 
@@ -60,12 +60,15 @@ class _Candidates:
     """What rules a frame's name fits, in the order of the file."""
 
     match: tuple[tuple[str, Rule], ...]
-    inclusive: tuple[tuple[str, Rule], ...]
+    within: frozenset[str]
+    """Categories that the name alone puts the frame within."""
+    within_context: tuple[tuple[str, Rule], ...]
+    """The same, where the frame's surroundings have a say."""
     kind: FrameKind
 
 
 class Rules:
-    """Compiled rules. What a name fits is remembered: names are few, stacks are many."""
+    """Compiled rules."""
 
     def __init__(self, libc: Sequence[str], categories: Sequence[Category]) -> None:
         """Raises re.error for a broken expression."""
@@ -73,59 +76,51 @@ class Rules:
         self._libc = re.compile("|".join(f"(?:{expression})" for expression in libc))
         self._patterns = {text: re.compile(text) for text in _expressions(categories)}
         self._fitting: dict[tuple[str, str], bool] = {}
-        self._known: dict[str, _Candidates] = {}
+        self._candidates = PerName(self._look_up)
 
     def category_of(self, stack: Stack) -> str:
         """The one category that a sample with this stack is given to."""
         for index in range(len(stack) - 1, -1, -1):
-            for category, rule in self._candidates(stack[index]).match:
+            for category, rule in self._candidates[stack[index]].match:
                 if self._fits_around(rule, stack, index):
                     return category
         return UNATTRIBUTED
 
     def categories_within(self, stack: Stack) -> set[str]:
         """All categories that have a frame in this stack."""
-        found: set[str] = set()
-        for index, frame in enumerate(stack):
-            for category, rule in self._candidates(frame).inclusive:
+        fitting = [self._candidates[frame] for frame in stack]
+        found: set[str] = set().union(*[candidates.within for candidates in fitting])
+        for index, candidates in enumerate(fitting):
+            for category, rule in candidates.within_context:
                 if category not in found and self._fits_around(rule, stack, index):
                     found.add(category)
         return found
 
     def category_of_name(self, frame: str) -> str:
         """By the name alone, for functions that are never a leaf."""
-        for category, rule in self._candidates(frame).match:
+        for category, rule in self._candidates[frame].match:
             if rule.by_name_alone:
                 return category
         return UNATTRIBUTED
 
     def kind(self, frame: str) -> FrameKind:
         """What a frame is, for its colour."""
-        return self._candidates(frame).kind
-
-    def _candidates(self, frame: str) -> _Candidates:
-        found = self._known.get(frame)
-        if found is None:
-            found = self._known[frame] = self._look_up(frame)
-        return found
+        return self._candidates[frame].kind
 
     def _look_up(self, frame: str) -> _Candidates:
         possible = [c for c in self.categories if not (c.where == "user" and is_kernel(frame))]
-        bug = any(
-            c.colour == "bug" and rule.by_name_alone and self._fits(rule.frame, frame)
+        match = [(c, r) for c in possible for r in c.match if self._fits(r.frame, frame)]
+        within = [
+            (c.id, r)
             for c in possible
-            for rule in c.match
-        )
+            for r in c.inclusive or c.match
+            if self._fits(r.frame, frame)
+        ]
+        bug = any(c.colour == "bug" and r.by_name_alone for c, r in match)
         return _Candidates(
-            match=tuple(
-                (c.id, rule) for c in possible for rule in c.match if self._fits(rule.frame, frame)
-            ),
-            inclusive=tuple(
-                (c.id, rule)
-                for c in possible
-                for rule in c.inclusive or c.match
-                if self._fits(rule.frame, frame)
-            ),
+            match=tuple((c.id, r) for c, r in match),
+            within=frozenset(id for id, r in within if r.by_name_alone),
+            within_context=tuple((id, r) for id, r in within if not r.by_name_alone),
             kind=self._kind(frame, bug),
         )
 

@@ -98,17 +98,26 @@ def plan(scenario: Scenario, *, seed: int, toggle: str = "runtime", profile: boo
         for round_ in range(scenario.warmups)
         for cell in all_cells
     )
-    timed: list[TrialSpec] = []
-    for round_ in range(scenario.trials):
-        order = list(all_cells)
-        generator.shuffle(order)
-        timed += [TrialSpec(cell.id, "timed", round_) for cell in order]
+    rounds = [
+        TrialSpec(cell.id, "timed", round_)
+        for round_ in range(max(scenario.trials, scenario.max_trials))
+        for cell in generator.sample(all_cells, k=len(all_cells))
+    ]
+    planned = scenario.trials * len(all_cells)
     profiled = [
         cell.id
         for cell in all_cells
         if profile and any(matches(cell.levels, chosen) for chosen in scenario.profile.cells)
     ]
-    return Plan(scenario, all_cells, warmups, tuple(timed), tuple(profiled), seed)
+    return Plan(
+        scenario,
+        all_cells,
+        warmups,
+        timed=tuple(rounds[:planned]),
+        extra=tuple(rounds[planned:]),
+        profiled=tuple(profiled),
+        seed=seed,
+    )
 
 
 def _cell(

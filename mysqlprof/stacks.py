@@ -3,6 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Callable, ItemsView, Iterable, Mapping
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 Stack = tuple[str, ...]
 
@@ -111,15 +114,15 @@ class FoldedStacks:
 
     def map_frames(self, rename: Callable[[str], str]) -> "FoldedStacks":
         """The same samples under other names; stacks that become equal add up."""
-        names = {frame: rename(frame) for frame in self.frames()}
+        names = PerName(rename)
         counts: Counter[Stack] = Counter()
         for stack, count in self._counts.items():
-            counts[tuple(names[frame] for frame in stack)] += count
+            counts[tuple(map(names.__getitem__, stack))] += count
         return FoldedStacks(counts)
 
     def frames(self) -> set[str]:
         """All distinct frame names."""
-        return {frame for stack in self._counts for frame in stack}
+        return set().union(*self._counts)
 
     def self_counts(self) -> dict[str, int]:
         """Frame -> samples in which it is the leaf. Sums to the total."""
@@ -135,6 +138,18 @@ class FoldedStacks:
             for frame in set(stack):
                 counts[frame] += count
         return dict(counts)
+
+
+class PerName(dict[str, _T]):
+    """Frame name -> what `function` says of it, asked once: names are few, stacks are many."""
+
+    def __init__(self, function: Callable[[str], _T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, name: str) -> _T:
+        said = self[name] = self._function(name)
+        return said
 
 
 def is_kernel(frame: str) -> bool:

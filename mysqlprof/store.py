@@ -35,19 +35,26 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @staticmethod
+    def check_free(path: Path, *, force: bool) -> None:
+        """Refuse a path that `create` would refuse, before anything is started for it."""
+        if not path.exists():
+            return
+        if not force:
+            raise UsageError(
+                f"{path} exists already", "choose another --out, or pass --force to replace it"
+            )
+        if not _looks_like_a_run(path):
+            raise UsageError(
+                f"{path} exists and is not a run directory, so --force will not replace it",
+                "choose another --out",
+            )
+
     @classmethod
     def create(cls, path: Path, *, force: bool) -> "RunDirectory":
         """Make an empty run directory; an existing one is refused without `force`."""
+        cls.check_free(path, force=force)
         if path.exists():
-            if not force:
-                raise UsageError(
-                    f"{path} exists already", "choose another --out, or pass --force to replace it"
-                )
-            if not _looks_like_a_run(path):
-                raise UsageError(
-                    f"{path} exists and is not a run directory, so --force will not replace it",
-                    "choose another --out",
-                )
             shutil.rmtree(path)
         try:
             (path / "profiles").mkdir(parents=True)

@@ -1,11 +1,11 @@
 """How things look in a terminal. stdout is data, stderr is progress; NO_COLOR is honoured."""
 
 import re
+import sys
 from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -13,7 +13,8 @@ from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupts
 from mysqlprof.model import Run
 
-OUT = Console(soft_wrap=False)
+# Where there is no terminal there is no width either: tables then take what they need.
+OUT = Console(width=None if sys.stdout.isatty() else 132)
 ERR = Console(stderr=True)
 
 
@@ -91,66 +92,81 @@ _CLAIMS = {
 
 
 def print_summary(run: Run, path: Path) -> None:
+    """The answer first, then its evidence in short; the report has the rest."""
     word, style = _VERDICTS[run.verdict]
-    OUT.print(Text.assemble((f"{run.scenario}: ", "bold"), (word, style)))
-    for server in run.servers:
-        asked = f", asked for {server.requested}" if server.substitution else ""
-        OUT.print(
-            Text(f"  {server.name}: MySQL {server.version} ({server.backend}{asked})", style="dim")
-        )
+    definition = run.plan.definition
+    OUT.print(Text.assemble("\n", (word.upper(), style), "  ", (definition.title, "bold")))
+    OUT.print(headline_table(run))
+    if run.verdict == "reproduced" and definition.cause:
+        OUT.print(Text.assemble(("why  ", "bold"), definition.cause), soft_wrap=True)
+    OUT.print()
     OUT.print(cell_table(run))
-    OUT.print(contrast_table(run))
+    OUT.print()
     OUT.print(claim_table(run))
+    OUT.print()
     for caveat in run.caveats:
-        OUT.print(Text.assemble(("caveat: ", "yellow"), plain(caveat.text)), soft_wrap=True)
+        OUT.print(Text.assemble(("caveat   ", "yellow"), plain(caveat.text)), soft_wrap=True)
     for text in run.missing:
-        OUT.print(Text.assemble(("missing: ", "yellow"), plain(text)), soft_wrap=True)
-    OUT.print(Text.assemble("report: ", (str(path / "report.html"), "bold")), soft_wrap=True)
+        OUT.print(Text.assemble(("missing  ", "yellow"), plain(text)), soft_wrap=True)
+    OUT.print(Text.assemble(("report   ", "bold"), str(path / "report.html")), soft_wrap=True)
 
 
-def plain_table() -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-
-
-def cell_table(run: Run) -> Table:
-    table = plain_table()
-    factors = list(run.cells[0].levels) if run.cells else []
-    for factor in factors:
-        table.add_column(factor)
-    for column in ("median ms", "95 % interval", "trials"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for cell in run.cells:
-        measured = ["-", "-"]
-        if cell.median_ms is not None:
-            measured = [f"{cell.median_ms:.1f}", f"{cell.ci_low_ms:.1f} – {cell.ci_high_ms:.1f}"]
-        table.add_row(*(cell.levels[f] for f in factors), *measured, str(cell.trials))
+def plain_table(*headers: str) -> Table:
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False,
+        show_header=bool(headers),
+    )  # fmt: skip
+    for header in headers:
+        table.add_column(header)
     return table
 
 
-def contrast_table(run: Run) -> Table:
+def headline_table(run: Run) -> Table:
     table = plain_table()
-    table.add_column("ratio of medians")
-    table.add_column("ratio", justify="right", no_wrap=True)
-    table.add_column("95 % interval", justify="right", no_wrap=True)
     for contrast in run.contrasts:
-        if contrast.ratio is None:
-            table.add_row(contrast.text, "-", "-")
-        else:
-            style = "bold" if contrast.headline else ""
+        if contrast.headline and contrast.ratio is not None:
             table.add_row(
-                Text(contrast.text, style=style),
-                Text(f"{contrast.ratio:.2f}x", style=style),
-                f"{contrast.ci_low:.2f} – {contrast.ci_high:.2f}",
+                Text(f"{times(contrast.ratio)} as long", style="bold"),
+                Text(f"[{times(contrast.ci_low)} – {times(contrast.ci_high)}]"),
+                contrast.text,
             )
     return table
 
 
+def cell_table(run: Run) -> Table:
+    """Cells by their levels; servers with the version that really ran."""
+    versions = {server.name: f"{server.role} {server.version}" for server in run.servers}
+    factors = [name for name in (run.cells[0].levels if run.cells else {}) if name != "server"]
+    table = plain_table("server", *factors)
+    table.columns[0].no_wrap = True
+    for header in ("median ms", "95 % interval", "trials"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for cell in run.cells:
+        measured = ["-", "-"]
+        if cell.median_ms is not None:
+            measured = [f"{cell.median_ms:.1f}", f"{cell.ci_low_ms:.1f} – {cell.ci_high_ms:.1f}"]
+        server = versions.get(cell.server, cell.levels["server"])
+        levels = [cell.levels[factor] for factor in factors]
+        table.add_row(server, *levels, *measured, str(cell.trials))
+    return table
+
+
 def claim_table(run: Run) -> Table:
-    table = plain_table()
-    for column in ("claim", "verdict", "measured", "expected"):
-        table.add_column(column)
+    table = plain_table("verdict", "claim", "measured", "expected")
     for claim in run.claims:
         word, style = _CLAIMS[claim.verdict]
-        measured = claim.measured + (f" ({claim.reason})" if claim.reason else "")
-        table.add_row(escape(claim.text), Text(word, style=style), escape(measured), claim.expected)
+        measured = claim.measured.replace("; ", "\n")
+        reason = f" ({claim.reason})" if claim.reason else ""
+        table.add_row(
+            Text(word, style=style, no_wrap=True),
+            Text(claim.text + reason),
+            Text(measured, no_wrap=True),
+            Text(claim.expected, no_wrap=True),
+        )
     return table
+
+
+def times(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:.0f}x" if ratio >= 20 else f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"

@@ -196,49 +196,57 @@ def _verdict(claims: list[ClaimResult]) -> Verdict:
 
 
 def _caveats(measured: Measured, cells: list[CellResult]) -> list[Caveat]:
-    caveats = []
-    for cell in cells:
-        if cell.ci_low_ms and cell.ci_high_ms:
-            spread = cell.ci_high_ms / cell.ci_low_ms
-            if spread > THRESHOLDS["noisy_cell_spread"]:
-                caveats.append(
-                    Caveat(
-                        kind="noise",
-                        text=f"{cell.id}: noisy, its interval spans {spread:.1f}x"
-                        f" ({cell.ci_low_ms:.1f} to {cell.ci_high_ms:.1f} ms)",
-                    )
-                )
-    for info, _ in measured.profiles.values():
-        caveats += _profile_caveats(info)
-    return caveats
+    infos = [info for info, _ in measured.profiles.values()]
+    found = [*map(_few_samples, infos), *map(_lost_samples, infos)]
+    return [c for c in (*found, _noise(cells), _unresolved(infos)) if c is not None]
 
 
-def _profile_caveats(info: ProfileInfo) -> list[Caveat]:
-    found = []
-    if info.samples < THRESHOLDS["min_samples"]:
-        found.append(
-            Caveat(
-                kind="few_samples",
-                text=f"{info.cell}: only {info.samples} samples;"
-                f" {THRESHOLDS['min_samples']:.0f} are needed to say anything",
-                partial=True,
-            )
-        )
-    if info.lost > THRESHOLDS["max_lost_share"] * max(1, info.samples):
-        found.append(
-            Caveat(
-                kind="lost_samples",
-                text=f"{info.cell}: perf lost {info.lost} samples besides the"
-                f" {info.samples} it kept",
-                partial=True,
-            )
-        )
-    if info.unresolved_leaf > THRESHOLDS["max_unresolved_leaf_share"]:
-        found.append(
-            Caveat(
-                kind="unresolved",
-                text=f"{info.cell}: {info.unresolved_leaf * 100:.0f} % of the samples end in a"
-                " function without a symbol",
-            )
-        )
-    return found
+def _noise(cells: list[CellResult]) -> Caveat | None:
+    """One caveat for all noisy cells, the noisiest first."""
+    spreads = [
+        (cell.ci_high_ms / cell.ci_low_ms, cell)
+        for cell in cells
+        if cell.ci_low_ms and cell.ci_high_ms
+    ]
+    noisy = sorted(
+        (pair for pair in spreads if pair[0] > THRESHOLDS["noisy_cell_spread"]),
+        key=lambda pair: -pair[0],
+    )
+    if not noisy:
+        return None
+    words = [f"{cell.id} {spread:.1f}x" for spread, cell in noisy]
+    text = f"{len(noisy)} of {len(cells)} cells are noisy; their intervals span {', '.join(words)}"
+    return Caveat(kind="noise", text=text)
+
+
+def _unresolved(infos: list[ProfileInfo]) -> Caveat | None:
+    bound = THRESHOLDS["max_unresolved_leaf_share"]
+    words = [
+        f"{info.cell} {info.unresolved_leaf * 100:.0f} %"
+        for info in infos
+        if info.unresolved_leaf > bound
+    ]
+    if not words:
+        return None
+    text = (
+        "samples end in a function without a symbol (a server's file-local functions have none): "
+        + ", ".join(words)
+    )
+    return Caveat(kind="unresolved", text=text)
+
+
+def _few_samples(info: ProfileInfo) -> Caveat | None:
+    if info.samples >= THRESHOLDS["min_samples"]:
+        return None
+    text = (
+        f"{info.cell}: only {info.samples} samples;"
+        f" {THRESHOLDS['min_samples']:.0f} are needed to say anything"
+    )
+    return Caveat(kind="few_samples", text=text, partial=True)
+
+
+def _lost_samples(info: ProfileInfo) -> Caveat | None:
+    if info.lost <= THRESHOLDS["max_lost_share"] * max(1, info.samples):
+        return None
+    text = f"{info.cell}: perf lost {info.lost} samples besides the {info.samples} it kept"
+    return Caveat(kind="lost_samples", text=text, partial=True)

@@ -170,8 +170,46 @@ stop() {
 
 # A half-made data directory would pass for a finished one at the next start.
 undo() {
-    if [ -n "$init_file" ]; then rm -f "$init_file"; fi
-    if [ -n "$unfinished" ]; then find "$DATADIR" -mindepth 1 -delete; fi
+    rm -f "$init_file" "$temporary_log"
+    if [ -n "$unfinished" ]; then
+        find "$DATADIR" -mindepth 1 -maxdepth 1 -exec rm -rf '{}' +
+    fi
+}
+
+# A statement that fails ends the init file, yet not the server: only its log tells. Fails, and
+# asks the server ($1) to end, when one did.
+watch_statements() {
+    executing= failed=
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >&2
+        case $executing$line in
+            *'Execution of init_file'*started*) executing=yes ;;
+            yes*'[ERROR]'*) failed=yes ;;
+            *'Execution of init_file'*ended*)
+                executing=
+                if [ -n "$failed" ]; then kill -TERM "$1"; fi
+                ;;
+        esac
+    done
+    [ -z "$failed" ]
+}
+
+# Executes the init file, whose last statement is SHUTDOWN.
+run_temporary_server() {
+    # Held open on both ends here: mysqld closes and opens its log at start, and the watcher must
+    # not take that moment for the end.
+    exec 3<>"$temporary_log"
+    "$@" --skip-networking --default-time-zone=SYSTEM --init-file="$init_file" \
+        --log-error="$temporary_log" --log-error-verbosity=3 2>&3 3>&- &
+    child=$!
+    watch_statements "$child" <"$temporary_log" 3>&- &
+    watcher=$!
+    status=0
+    wait "$child" || status=$?
+    child=
+    exec 3>&-
+    wait "$watcher" || die 'A statement of the initialisation failed; see the [ERROR] above'
+    if [ "$status" != 0 ]; then die "The temporary server failed with status $status"; fi
 }
 
 first_start() {
@@ -180,26 +218,28 @@ first_start() {
         MYSQL_ROOT_PASSWORD=$(head -c 18 /dev/urandom | base64)
         note "GENERATED ROOT PASSWORD: $MYSQL_ROOT_PASSWORD"
     fi
-    child= init_file= unfinished=
+    # In memory where possible: the init file holds the passwords.
+    private=/dev/shm
+    if [ ! -w "$private" ]; then private=/tmp; fi
+    init_file=$private/init.sql temporary_log=$private/temporary.log
+    child= unfinished=yes
     trap undo EXIT
     trap stop TERM INT
 
     note 'Initializing database files'
-    unfinished=yes
     run "$@" --initialize-insecure --default-time-zone=SYSTEM || die 'Initialisation failed'
     note 'Database files initialized'
 
-    # Holds the passwords: in memory where possible, for mysqld's eyes only, gone afterwards.
-    init_file=$(umask 077 && { mktemp -p /dev/shm 2>/dev/null || mktemp; })
-    setup_sql >"$init_file"
-    if is_root; then chown mysql:mysql "$init_file"; fi
+    (umask 077 && setup_sql >"$init_file")
+    mkfifo -m 600 "$temporary_log"
+    if is_root; then chown mysql:mysql "$init_file" "$temporary_log"; fi
     note 'Starting temporary server'
-    run "$@" --skip-networking --default-time-zone=SYSTEM --init-file="$init_file" ||
-        die 'The temporary server failed; see the lines above for the statement'
-    rm -f "$init_file"
-    init_file= unfinished=
-    trap - EXIT TERM INT
+    run_temporary_server "$@"
     note 'MySQL init process done. Ready for start up.'
+
+    unfinished=
+    undo
+    trap - EXIT TERM INT
 }
 
 case ${1:-} in

@@ -1,13 +1,11 @@
 """The drivers by the names that the command line takes."""
 
 from contextlib import AbstractContextManager
-from typing import Literal
 
 from mysqlprof.drivers.base import Driver
 from mysqlprof.drivers.connector_j import DEFAULT_VERSION, ConnectorJ
 from mysqlprof.drivers.python import ConnectorPython
-
-DriverName = Literal["connector-j", "python"]
+from mysqlprof.model import DriverName
 
 
 def open_driver(name: DriverName, version: str = "") -> AbstractContextManager[Driver]:

@@ -11,8 +11,9 @@ An interrupt may come in the middle, so it is the outermost entry point that cou
 
 import re
 from collections.abc import Iterable, Set
+from functools import cache
 
-from mysqlprof.stacks import KERNEL_SUFFIX, UNKNOWN, Stack
+from mysqlprof.stacks import KERNEL_SUFFIX, UNKNOWN, PerName, Stack
 
 _ENTRY = re.compile(
     r"""
@@ -37,7 +38,23 @@ _ENTRY = re.compile(
 )
 
 _BARE = re.compile(r"0x[0-9a-f]+|0")
-_KERNEL_ADDRESSES = 0xFFFF_8000_0000_0000
+# The upper half but for the vsyscall page, which is user code.
+_KERNEL_ADDRESSES = range(0xFFFF_8000_0000_0000, 0xFFFF_FFFF_FF60_0000)
+
+
+_MODULE = re.compile(
+    r"""
+    \[ (?!vdso|vsyscall|heap|stack|anon|uprobes|aio|unknown) [\w.-]+ \]  # [kernel.kallsyms], [xfs]
+    | bpf_prog_.* | .*/vmlinux[^/]* | .*\.ko(?:\.\w+)?
+    """,
+    re.VERBOSE,
+)
+
+
+@cache
+def is_kernel_module(path: str) -> bool:
+    """Whether a binary, as perf names it, is the kernel (also a guest's) or a part of it."""
+    return _MODULE.fullmatch(path) is not None
 
 
 def is_bare_address(frame: str) -> bool:
@@ -46,8 +63,8 @@ def is_bare_address(frame: str) -> bool:
 
 
 def in_kernel_addresses(frame: str) -> bool:
-    """A bare address in the upper half, which is the kernel's."""
-    return is_bare_address(frame) and int(frame, 16) >= _KERNEL_ADDRESSES
+    """A bare address that only the kernel has."""
+    return is_bare_address(frame) and int(frame, 16) in _KERNEL_ADDRESSES
 
 
 def is_entry_point(frame: str) -> bool:
@@ -63,21 +80,26 @@ class KernelMarker:
 
     def __init__(self, kernel_names: Iterable[str] = ()) -> None:
         self._known: Set[str] = frozenset(kernel_names)
-        self._entries: dict[str, bool] = {}
+        self._written = PerName(_written)
+        self._marked = PerName(lambda frame: _written(frame) + KERNEL_SUFFIX)
+        self._entry = PerName(is_entry_point)
+        self._address = PerName(in_kernel_addresses)
 
     def mark(self, frames: Stack, *, kernel_leaf: bool) -> Stack:
         """`frames` root first, as read; `kernel_leaf`: the sample was taken in the kernel."""
-        start = self._kernel_start(frames) if kernel_leaf else len(frames)
-        return tuple(
-            (UNKNOWN if is_bare_address(frame) else frame)
-            + (KERNEL_SUFFIX if index >= start else "")
-            for index, frame in enumerate(frames)
+        if not kernel_leaf and not self._address[frames[-1]]:
+            return tuple(map(self._written.__getitem__, frames))
+        start = self._kernel_start(frames)
+        return (
+            *map(self._written.__getitem__, frames[:start]),
+            *map(self._marked.__getitem__, frames[start:]),
         )
 
     def _kernel_start(self, frames: Stack) -> int:
         """Index of the first kernel frame; the leaf at the latest."""
+        entry = self._entry
         for index, frame in enumerate(frames):
-            if self._is_entry(frame):
+            if entry[frame]:
                 return index
         start = len(frames) - 1
         while start > 0 and self._is_known(frames[start - 1]):
@@ -85,10 +107,8 @@ class KernelMarker:
         return start
 
     def _is_known(self, frame: str) -> bool:
-        return frame in self._known or in_kernel_addresses(frame)
+        return frame in self._known or self._address[frame]
 
-    def _is_entry(self, frame: str) -> bool:
-        known = self._entries.get(frame)
-        if known is None:
-            known = self._entries[frame] = is_entry_point(frame)
-        return known
+
+def _written(frame: str) -> str:
+    return UNKNOWN if is_bare_address(frame) else frame

@@ -4,38 +4,41 @@ What is read is what these options print (`probes/fold.py` runs them; SEP is the
 which makes columns exact and keeps a ";" in a name from splitting it):
 
     perf report -v --stdio --no-inline --no-children -n -t SEP --percent-limit 0
-        -g folded,0,caller,function,count -s comm,dso,sym
+        -g folded,0,caller,function,count -s comm,dso
 
     # Total Lost Samples: 0
     #
     # Samples: 3K of event 'cpu-clock'
     # Event count (approx.): 3280280277
     #
-    # Overhead^ Samples^Command^Shared Object    ^Symbol
-     47.48% ^ 1556 ^mysqld ^[kernel.kallsyms]^0xffffffff821f5127 k [k] exc_page_fault
+    # Overhead^ Samples^Command^Shared Object
+     79.77% ^ 2614 ^mysqld ^[kernel.kallsyms]
     1545 start_thread^do_command(THD*)^...^asm_exc_page_fault^exc_page_fault
     11 sysmalloc_mmap.constprop.0^asm_exc_page_fault^exc_page_fault
-      0.12% ^ 4 ^mysqld ^/usr/sbin/mysqld^0x1334cc0  B [.] 0x0000000001334cc0
+      3.17% ^ 104 ^mysqld ^/usr/sbin/mysqld
     4 start_thread^0x5556a8c5ca11^0x5556a8be8cc0
 
-(^ stands for SEP.) An entry counts the samples with one leaf; the lines below it are their
-stacks, root first. Each event has a section of its own.
+(^ stands for SEP.) An entry counts the samples that were taken in one binary; the lines below it
+are their stacks, root first. Each event has a section of its own. Entries by `sym`, too, would tell
+nothing more, and cost perf twice the memory.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mysqlprof.formats.kernel import KernelMarker, is_bare_address
-from mysqlprof.stacks import FoldedStacks, Stack
+from mysqlprof.formats.kernel import KernelMarker, is_kernel_module
+from mysqlprof.stacks import KERNEL_SUFFIX, UNKNOWN, FoldedStacks, Stack, plain_name
 
 SEPARATOR = "\x1f"
 
 _SECTION = re.compile(r"# Samples: (\d+)([ KMG]?) of events? '(.*)'")
 _LOST = re.compile(r"# Total Lost Samples: (\d+)")
-_STACK = re.compile(r"(\d+) (.+)")
-_SYMBOL = re.compile(r"(?:0x[0-9a-f]+\s+\S\s+)?\[(.)\] ?(.*)")
+_THREAD = re.compile(r"^\d+:")
+"""Sorted by `pid` instead of `comm`, an entry is of one thread: "2745:mysqld"."""
+
+_UNKNOWN_KERNEL = UNKNOWN + KERNEL_SUFFIX
 
 
 @dataclass(frozen=True)
@@ -75,39 +78,54 @@ class _Section:
 
     event: str
     announced: str
+    marker: KernelMarker
     commands: bool
     samples: int = 0
-    stacks: Counter[tuple[bool, Stack]] = field(default_factory=Counter)
-    """(leaf is the kernel's, frames as printed) -> samples."""
-    leaves: dict[tuple[bool, str], str] = field(default_factory=dict)
-    """(leaf is the kernel's, name) -> module."""
-    entry: tuple[bool, str, str] = (False, "", "")
-    """The entry whose stacks are being read: leaf is the kernel's, name, command."""
-    alone: int = 0
-    """Samples of the entry, until its first stack is seen."""
+    stacks: Counter[Stack] = field(default_factory=Counter)
+    modules: dict[str, str] = field(default_factory=dict)
+    unresolved: int = 0
+    unresolved_leaf: int = 0
+    # Of the entry whose stacks are being read: its thread and binary, and its samples for as long
+    # as no stack of theirs was seen.
+    command: str = ""
+    module: str = ""
+    without_stack: int = 0
 
     def add_entry(self, line: str) -> None:
         self.close_entry()
         fields = [text.strip() for text in line.split(SEPARATOR)]
-        symbol = _SYMBOL.fullmatch(fields[4]) if len(fields) == 5 else None
-        if symbol is None or not fields[1].isdigit():
+        if len(fields) != 4 or not fields[1].isdigit():
             raise ValueError(f"not an entry of perf report: {line[:120]!a}")
-        is_kernel, name = symbol[1] == "k", symbol[2]
-        self.entry = (is_kernel, name, fields[2])
-        self.alone = int(fields[1])
-        self.samples += self.alone
-        self.leaves.setdefault((is_kernel, name), fields[3])
+        self.without_stack = int(fields[1])
+        self.samples += self.without_stack
+        self.command, self.module = _THREAD.sub("", fields[2]), fields[3]
 
     def add_stack(self, count: int, frames: Stack) -> None:
-        is_kernel, _, command = self.entry
-        self.alone = 0
-        root = (command,) if self.commands else ()
-        self.stacks[is_kernel, root + frames] += count
+        self.without_stack = 0
+        stack = self.marker.mark(frames, kernel_leaf=is_kernel_module(self.module))
+        self.stacks[(self.command, *stack) if self.commands else stack] += count
+        self.modules.setdefault(stack[-1], self.module)
+        if UNKNOWN in stack or _UNKNOWN_KERNEL in stack:
+            self.unresolved += count
+            self.unresolved_leaf += count if plain_name(stack[-1]) == UNKNOWN else 0
 
     def close_entry(self) -> None:
-        """Samples recorded without any stack consist of their leaf."""
-        if self.alone:
-            self.add_stack(self.alone, (self.entry[1],))
+        """Samples that were recorded without a stack have a frame of unknown name."""
+        if self.without_stack:
+            self.add_stack(self.without_stack, ("0x0",))
+
+    def report(self, lost: int) -> PerfReport:
+        self.close_entry()
+        return PerfReport(
+            event=self.event,
+            stacks=FoldedStacks(self.stacks),
+            samples=self.samples,
+            announced=self.announced,
+            lost=lost,
+            modules=self.modules,
+            unresolved=self.unresolved,
+            unresolved_leaf=self.unresolved_leaf,
+        )
 
 
 def parse_perf_report(
@@ -115,18 +133,19 @@ def parse_perf_report(
 ) -> tuple[PerfReport, ...]:
     """One PerfReport an event, in the order of the text.
 
-    `kernel_names` (from /proc/kallsyms, say) help with kernel stacks that were cut off; without
-    them the names of kernel leaves serve. With `commands`, each stack begins with its thread's
-    name. Raises ValueError, naming the line, at anything that perf report does not print.
+    `kernel_names` (from /proc/kallsyms, say) help with kernel stacks that were cut off. With
+    `commands`, each stack begins with its thread's name. Raises ValueError, naming the line, at
+    anything that perf report does not print.
     """
-    names = frozenset(kernel_names)
     lost = 0
+    marker = KernelMarker(kernel_names)
     sections: list[_Section] = []
     for number, line in enumerate(lines, start=1):
         text = line.rstrip("\n")
         if text.startswith("#"):
             if found := _SECTION.match(text):
-                sections.append(_Section(found[3], (found[1] + found[2]).strip(), commands))
+                announced = (found[1] + found[2]).strip()
+                sections.append(_Section(found[3], announced, marker, commands))
             elif found := _LOST.match(text):
                 lost = int(found[1])
         elif text.strip():
@@ -134,7 +153,7 @@ def parse_perf_report(
                 _add(sections, text)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
-    return tuple(_finished(section, names, lost) for section in sections)
+    return tuple(section.report(lost) for section in sections)
 
 
 def choose_event(reports: Iterable[PerfReport], event: str | None = None) -> PerfReport:
@@ -153,39 +172,11 @@ def choose_event(reports: Iterable[PerfReport], event: str | None = None) -> Per
 def _add(sections: list[_Section], text: str) -> None:
     if not sections:
         raise ValueError(f"samples before any event: {text[:120]!a}")
-    if stack := _STACK.fullmatch(text):
-        sections[-1].add_stack(int(stack[1]), tuple(stack[2].split(SEPARATOR)))
+    count, space, stack = text.partition(" ")
+    if space and count.isdecimal():
+        sections[-1].add_stack(int(count), tuple(stack.split(SEPARATOR)))
     else:
         sections[-1].add_entry(text)
-
-
-def _finished(section: _Section, kernel_names: frozenset[str], lost: int) -> PerfReport:
-    section.close_entry()
-    marker = KernelMarker(kernel_names or {name for kernel, name in section.leaves if kernel})
-    skip = 1 if section.commands else 0
-    counts: Counter[Stack] = Counter()
-    unresolved = unresolved_leaf = 0
-    for (kernel, frames), count in section.stacks.items():
-        marked = marker.mark(frames[skip:], kernel_leaf=kernel)
-        counts[frames[:skip] + marked] += count
-        unresolved += count if any(map(is_bare_address, frames[skip:])) else 0
-        unresolved_leaf += count if is_bare_address(frames[-1]) else 0
-    return PerfReport(
-        event=section.event,
-        stacks=FoldedStacks(counts),
-        samples=section.samples,
-        announced=section.announced,
-        lost=lost,
-        modules=dict(_modules(section, marker)),
-        unresolved=unresolved,
-        unresolved_leaf=unresolved_leaf,
-    )
-
-
-def _modules(section: _Section, marker: KernelMarker) -> Iterator[tuple[str, str]]:
-    """In the order of rising weight, so that of equal names the heaviest stays."""
-    for (kernel, name), module in reversed(section.leaves.items()):
-        yield marker.mark((name,), kernel_leaf=kernel)[0], module
 
 
 def _rounded(samples: int) -> str:

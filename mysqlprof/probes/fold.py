@@ -2,8 +2,11 @@
 
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -18,6 +21,7 @@ from mysqlprof.formats.perf_report import (
 
 TIMEOUT_S = 600.0
 
+_NO_STACKS = "Selected -g"
 _NO_SUCH_OPTION = re.compile(r"unknown (?:option|switch)|Usage: perf", re.IGNORECASE)
 
 
@@ -32,9 +36,8 @@ def fold(
 ) -> PerfReport:
     """The folded samples of one event of `perf_data`: by default the event with most samples.
 
-    `perf` is the program's path. With `pid`, only that process, which must have been running
-    when the recording began. `symfs` is a directory under which the binaries are looked up.
-    With `commands`, each stack begins with its thread's name.
+    `perf` is the program's path. With `pid`, only that process. `symfs` is a directory under
+    which the binaries are looked up. With `commands`, each stack begins with its thread's name.
 
     Raises UsageError for a file or event that is not there, EnvironmentLacks where perf is
     missing or too old, PartialData where there are no samples, no stacks, or sums that differ.
@@ -43,25 +46,29 @@ def fold(
         raise UsageError(f"{perf_data} is not a file", "give the perf.data that perf record wrote")
     with tempfile.TemporaryFile() as words:
         reports = tuple(_reports(_command(perf_data, perf, pid, symfs), words, commands))
+    if not any(report.samples for report in reports):
+        of_process = "" if pid is None else f" of process {pid}"
+        raise PartialData(
+            f"{perf_data} has no samples{of_process}",
+            "record for longer, and see that the server is busy meanwhile and perf loses none",
+        )
     try:
         report = choose_event(reports, event)
     except LookupError as error:
         raise UsageError(f"{perf_data} has {error}", "choose one of them, or none") from None
-    if not report.samples:
-        of_pid = "" if pid is None else f" of process {pid}"
-        raise PartialData(
-            f"{perf_data} has no samples{of_pid}",
-            "record for longer, or check that the server was busy meanwhile",
-        )
-    _check(report, perf_data, perf, pid, several=len(reports) > 1)
+    _check(report, perf_data, perf, pid)
     return report
 
 
 def _command(perf_data: Path, perf: str, pid: int | None, symfs: Path | None) -> list[str]:
-    """-v keeps the arguments of C++ functions; a limit of 0 keeps perf from dropping stacks."""
+    """-v keeps the arguments of C++ functions; a limit of 0 keeps perf from dropping stacks.
+
+    perf filters whole entries: by process only what is an entry of one thread's ("pid").
+    """
+    entries = "comm,dso" if pid is None else "pid,dso"
     return [
         *(perf, "report", "-v", "-f", "-i", str(perf_data), "--stdio", "-t", SEPARATOR),
-        *("--no-inline", "--no-children", "--no-group", "-n", "-s", "comm,dso,sym"),
+        *("--no-inline", "--no-children", "--no-group", "-n", "-s", entries),
         *("-g", "folded,0,caller,function,count", "--percent-limit", "0"),
         *([] if pid is None else [f"--pid={pid}"]),
         *([] if symfs is None else [f"--symfs={symfs}"]),
@@ -69,12 +76,17 @@ def _command(perf_data: Path, perf: str, pid: int | None, symfs: Path | None) ->
 
 
 def _reports(command: list[str], words: IO[bytes], commands: bool) -> tuple[PerfReport, ...]:
-    """Run perf and read what it prints as it comes; `words` takes its stderr, which can be long."""
+    """Run perf and read what it prints as it comes; `words` takes its stderr, which can be long.
+
+    None where perf finds no samples, which it does not call an error.
+    """
     with _started(command, words) as process:
         assert process.stdout is not None
+        limit = threading.Timer(TIMEOUT_S, process.kill)
+        limit.start()
         try:
             reports = parse_perf_report(_decoded(process.stdout), commands=commands)
-            status = process.wait(TIMEOUT_S)
+            status = process.wait()
         except ValueError as error:
             process.kill()
             raise PartialData(
@@ -84,7 +96,11 @@ def _reports(command: list[str], words: IO[bytes], commands: bool) -> tuple[Perf
         except BaseException:
             process.kill()
             raise
-    if status != 0 or not reports:
+        finally:
+            limit.cancel()
+    if not reports and _NO_STACKS in _said(words):
+        raise PartialData("the recording holds no stacks", "record with `perf record -g`")
+    if status != 0:
         raise _failure(command[0], words, status)
     return reports
 
@@ -118,10 +134,13 @@ def _decoded(stream: IO[bytes]) -> Iterator[str]:
 
 def _failure(perf: str, words: IO[bytes], status: int) -> Exception:
     text = _said(words)
-    if "Selected -g" in text:
-        return PartialData("the recording holds no stacks", "record with `perf record -g`")
     if _NO_SUCH_OPTION.search(text):
         return EnvironmentLacks(f"{perf} is too old: {_last(text)}", "install perf 5.4 or newer")
+    if status == -signal.SIGKILL:
+        return PartialData(
+            f"{perf} report was killed: out of memory, or not done after {TIMEOUT_S:.0f} s",
+            "record for a shorter time or at a lower frequency",
+        )
     return PartialData(
         f"{perf} report failed with status {status}: {_last(text) or 'it said nothing'}",
         "check the file with `perf report --stats -i FILE`; record again where it is cut short",
@@ -140,25 +159,23 @@ def _last(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _check(
-    report: PerfReport, perf_data: Path, perf: str, pid: int | None, *, several: bool
-) -> None:
+def _check(report: PerfReport, perf_data: Path, perf: str, pid: int | None) -> None:
     wrong = report.discrepancy(filtered=pid is not None)
-    if not wrong and pid is not None and not several:
-        recorded = _samples_of(perf_data, perf, pid)
+    if not wrong and pid is not None:
+        recorded = _samples_of(perf_data, perf, pid)[report.event]
         if recorded != report.samples:
             wrong = f"{report.samples} samples folded of {recorded} that process {pid} has"
     if wrong:
         raise PartialData(
             f"{perf_data} was not folded completely: {wrong}",
-            "fold it without --pid, or record again once the server runs",
+            "record again; where it says the same, fold it without a process",
         )
 
 
-def _samples_of(perf_data: Path, perf: str, pid: int) -> int:
-    """Counted one by one: perf report's own filter misses processes begun while recording."""
-    command = [perf, "script", "-f", "-i", str(perf_data), "-G", "-F", "pid"]
-    wanted = str(pid).encode()
+def _samples_of(perf_data: Path, perf: str, pid: int) -> Counter[str]:
+    """Event -> samples of the process, counted one by one: the header counts all processes."""
+    command = [perf, "script", "-f", "-i", str(perf_data), "-G", "-F", "pid,event"]
+    counts: Counter[str] = Counter()
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -167,4 +184,8 @@ def _samples_of(perf_data: Path, perf: str, pid: int) -> int:
         env=_environment(),
     ) as process:
         assert process.stdout is not None
-        return sum(line.strip() == wanted for line in process.stdout)
+        for line in _decoded(process.stdout):
+            number, _, event = line.strip().partition(" ")
+            if number == str(pid):
+                counts[event.strip().removesuffix(":")] += 1
+    return counts

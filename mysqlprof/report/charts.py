@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 from markupsafe import Markup
@@ -18,7 +19,7 @@ from mysqlprof.report.svg import COLOURS, STYLE, inline
 _WIDTH = 8.6
 _ROW = 0.235
 _GOLDEN = 0.618034
-_LABEL = 34
+_LABEL = 36
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,12 @@ def _timing_text(
     places: Sequence[float],
 ) -> None:
     place = blended_transform_factory(figure.transFigure, axes.transData)
-    small = {"fontsize": 7.5, "color": COLOURS["muted"], "va": "center", "transform": place}
+    small: dict[str, Any] = {
+        "fontsize": 7.5,
+        "color": COLOURS["muted"],
+        "va": "center",
+        "transform": place,
+    }
     for head, x in zip(heads, columns, strict=True):
         axes.text(x, -1.15, head, **small)
     axes.text(0.995, -1.15, "median [interval]", ha="right", **small)
@@ -151,7 +157,7 @@ def attribution_chart(
     labels = [textwrap.fill(_cut(label, 64), _LABEL) for _, label in categories]
     height = len(categories) * 0.235 + 0.66
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
-    left = longest * 5.0 / (_WIDTH * 72) + 0.02
+    left = longest * 4.55 / (_WIDTH * 72) + 0.02
     width = (1 - left) / max(3, len(panels))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, height))
@@ -162,7 +168,8 @@ def attribution_chart(
             axes.set_xlim(0, 1.72)
             _bars(axes, [key for key, _ in categories], panel)
             if index == 0:
-                axes.set_yticks(range(len(categories)), labels, linespacing=0.95)
+                for tick in axes.set_yticks(range(len(categories)), labels, fontsize=8):
+                    tick.label1.set_fontsize(7.2 if "\n" in tick.label1.get_text() else 8)
                 axes.tick_params(axis="y", length=0, pad=6)
         return inline(figure, name, "Share of samples by category, one column a profiled cell")
 

@@ -1,9 +1,9 @@
 """A flame graph by flamegraph.pl as a document that can live in a sandboxed frame of the report.
 
 The drawing keeps flamegraph.pl's own zoom. What would need a lax content security policy goes:
-event handler and style attributes, links, foreign elements. Its script becomes an HTML script whose
-hash the report's policy names; `frame.js` calls it, lays the frames out anew for the width there is,
-and searches. A frame is a document of its own, so two graphs never meet.
+event handler and style attributes, links, foreign elements. Its script becomes an HTML script
+whose hash the report's policy names; `frame.js` calls it, lays the frames out anew for the width
+there is, and searches. A frame is a document of its own, so two graphs never meet.
 """
 
 import base64
@@ -115,5 +115,3 @@ def _strip(element: ElementTree.Element) -> None:
         _strip(child)
     if element.tag in (f"{_SVG}svg", f"{_SVG}g"):
         element.text = None
-
-

@@ -28,6 +28,8 @@ def fact_value(value: Any, key: str = "") -> str:
         return _number(value, key)
     if isinstance(value, list | tuple) and all(not isinstance(v, dict | list) for v in value):
         return ", ".join(fact_value(item) for item in value)
+    if isinstance(value, dict) and all(not isinstance(v, dict | list) for v in value.values()):
+        return "; ".join(f"{name} {fact_value(v, name)}" for name, v in value.items())
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     return str(value)
@@ -36,7 +38,8 @@ def fact_value(value: Any, key: str = "") -> str:
 def _number(value: float, key: str) -> str:
     if key.endswith("_bytes") and abs(value) >= 1024:
         return numbers.size(value)
-    text = numbers.count(value) if isinstance(value, int) else numbers.significant(value)
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+    text = numbers.count(int(value)) if whole else f"{value:.4g}"
     unit = next((u for suffix, u in _UNITS.items() if key.endswith(suffix)), "")
     if key.endswith("_bytes"):
         unit = "B"

@@ -1,23 +1,23 @@
 """report.html: one file, no remote asset, nothing executed but the scripts its policy names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log10
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from mysqlprof.report import charts, numbers
+from mysqlprof.palette import KINDS
+from mysqlprof.report import figures, numbers
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
-from mysqlprof.report.profiles import CategoryShare, ProfileView, short_name
+from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import visible
-from mysqlprof.report.sketch import Sketch, flame_sketch
-from mysqlprof.report.view import CellView, ContrastView, Report, build
+from mysqlprof.report.view import CellView, Report, build
 from mysqlprof.report.words import (
     VERDICTS,
     arrows,
+    caveats_by_kind,
     claim_word,
     confidence,
     direction,
@@ -29,13 +29,8 @@ from mysqlprof.report.words import (
     wording,
     workload_sentence,
 )
+from mysqlprof.stacks import short_name
 from mysqlprof.store import RunDirectory
-
-_PANELS = 3
-_LEAST = 0.002
-"""Categories with less in every profiled cell are left to the tables."""
-_FOREST = 250
-"""Width of the drawn intervals, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +41,9 @@ class FlameView:
     """"slow", "normal", or empty outside the pictured pair."""
     graph: Graph | None
     number: int
-
-
-@dataclass(frozen=True)
-class ForestMark:
-    """Where a ratio's interval lies on the common logarithmic axis."""
-
-    low: float
-    ratio: float
-    high: float
+    height: int
+    """Of the frame, in pixels; its neighbour's where that is taller, so that the roots of
+    both graphs are on one line."""
 
 
 # A new part of the report is a template and a line here: id, heading, template, shown when.
@@ -95,12 +84,13 @@ def render(report: Report) -> str:
         unfinished=unfinished(report),
         workload=workload_sentence(report),
         confidence=confidence(report),
+        caveats=caveats_by_kind(report),
         sections=_sections(report),
         flames=flames,
-        sketch=_sketch(report),
-        timing_chart=_timing_chart(report),
-        attribution_charts=_attribution_charts(report),
-        forest=_forest(report.contrasts),
+        sketch=figures.sketch(report),
+        timing_chart=figures.timing_chart(report),
+        attribution_charts=figures.attribution_charts(report),
+        forest=figures.forest(report.contrasts),
         style=Markup(style),
         script=Markup(script),
         policy=_policy(scripts, styles),
@@ -148,9 +138,9 @@ def _environment() -> jinja2.Environment:
         "arrows": arrows,
         "times": times,
         "srcdoc": srcdoc,
-        "bars": _bars,
+        "bars": figures.bars,
     }
-    env.globals["interval"] = numbers.interval
+    env.globals |= {"interval": numbers.interval, "kinds": KINDS}
     return env
 
 
@@ -168,96 +158,16 @@ def _plain(env: jinja2.Environment, name: str) -> str:
 
 def _flames(report: Report, style: str, script: str) -> list[FlameView]:
     cells = {cell.id: cell for cell in report.cells}
-    found = []
-    for number, profile in enumerate(report.profiles):
-        if profile.cell not in cells:
-            continue
-        role = "slow" if profile is report.slow else "normal" if profile is report.normal else ""
-        graph = embed(profile.svg, style, script) if profile.svg else None
-        found.append(FlameView(profile, cells[profile.cell], role, graph, number))
-    return found
-
-
-def _sketch(report: Report) -> Sketch | None:
-    if report.slow is None:
-        return None
-    patterns = next((claim.path for claim in report.scenario.claims if claim.path), [])
-    return flame_sketch(report.slow.stacks, patterns)
-
-
-def _timing_chart(report: Report) -> Markup:
-    rows = [
-        charts.TimingRow(
-            labels=tuple(cell.result.levels.get(factor, "") for factor in report.factors),
-            times=cell.times,
-            median=cell.result.median_ms,
-            low=cell.result.ci_low_ms,
-            high=cell.result.ci_high_ms,
-            marked=cell.marked,
-        )
-        for cell in report.cells
-    ]
-    return charts.timing_chart([factor.replace("_", " ") for factor in report.factors], rows)
-
-
-def _attribution_charts(report: Report) -> list[Markup]:
-    """Categories by falling inclusive share in the slow cell, which is the way down its stacks;
-    as many charts as the profiled cells need."""
-    first, *rest = [sorted(p.categories, key=_outermost) for p in report.profiles] or [[]]
-    shown = [c for part in (first, *rest) for c in part if c.inclusive_share >= _LEAST]
-    rows = list(dict.fromkeys((c.id, c.label) for c in shown))
-    panels = [_panel(report, profile) for profile in report.profiles]
+    graphs = [embed(p.svg, style, script) if p.svg else None for p in report.profiles]
+    heights = [graph.height if graph else 0 for graph in graphs]
     return [
-        charts.attribution_chart(f"attribution-{start}", rows, panels[start : start + _PANELS])
-        for start in range(0, len(panels), _PANELS)
+        FlameView(
+            profile=profile,
+            cell=cells[profile.cell],
+            role="slow" if profile is report.slow else "normal" if profile is report.normal else "",
+            graph=graph,
+            number=number,
+            height=max(heights[number - number % 2 : number - number % 2 + 2]),
+        )
+        for number, (profile, graph) in enumerate(zip(report.profiles, graphs, strict=True))
     ]
-
-
-def _outermost(category: CategoryShare) -> tuple[float, str]:
-    return -category.inclusive_share, category.id
-
-
-def _panel(report: Report, profile: ProfileView) -> charts.BarPanel:
-    cell = next(c for c in report.cells if c.id == profile.cell)
-    article: dict[str, float] = {}
-    if profile is report.slow:
-        for row in report.article:
-            article[row.id] = article.get(row.id, 0.0) + row.percent / 100
-    return charts.BarPanel(
-        title=cell.title,
-        shares={c.id: c.share for c in profile.categories},
-        inclusive={c.id: c.inclusive_share for c in profile.categories},
-        article=article,
-        marked=cell.marked,
-    )
-
-
-def _forest(contrasts: Sequence[ContrastView]) -> Mapping[str, Any]:
-    """Marks by contrast, and the ticks (text, place) of their axis."""
-    values = [
-        v
-        for c in contrasts
-        for v in (c.result.ci_low, c.result.ratio, c.result.ci_high)
-        if v is not None and v > 0
-    ]
-    low, high = min([0.5, *values]) / 1.2, max([2.0, *values]) * 1.2
-
-    def place(value: float) -> float:
-        return round(_FOREST * log10(value / low) / log10(high / low), 1)
-
-    marks = {}
-    for contrast in contrasts:
-        result = contrast.result
-        if result.ratio and result.ratio > 0:
-            ends = [result.ci_low or result.ratio, result.ratio, result.ci_high or result.ratio]
-            marks[result.name] = ForestMark(*(place(max(low, end)) for end in ends))
-    decades = [10.0**exponent for exponent in range(-6, 7) if low <= 10.0**exponent <= high]
-    ticks = [(f"{decade:g}×", place(decade)) for decade in decades]
-    return {"marks": marks, "one": place(1.0), "ticks": ticks, "width": _FOREST}
-
-
-def _bars(contrast: ContrastView) -> list[float]:
-    """Widths of the numerator's and the denominator's bar, the longer being 100."""
-    pair = [contrast.numerator_ms or 0.0, contrast.denominator_ms or 0.0]
-    longest = max(pair)
-    return [round(max(0.6, 100 * v / longest), 2) if longest else 0.0 for v in pair]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mysqlprof.attribution import CategoryTotal, FunctionTotal, attribute, hottest_path, load_rules
 from mysqlprof.model import ProfileInfo
-from mysqlprof.stacks import FoldedStacks, Stack, is_kernel, plain_name
+from mysqlprof.stacks import FoldedStacks, Stack, is_kernel, plain_name, short_name
 from mysqlprof.store import RunDirectory
 
 _TOP = 12
@@ -51,6 +51,10 @@ class ProfileView:
     top_inclusive: tuple[FunctionShare, ...]
     hottest: tuple[str, ...]
     """Frames of the hottest path, root first."""
+
+    @property
+    def hottest_names(self) -> list[str]:
+        return [short_name(frame) for frame in self.hottest]
 
     @property
     def total(self) -> int:
@@ -121,33 +125,10 @@ def _follow(stack: Stack, expressions: Sequence[re.Pattern[str]]) -> list[str]:
     """The stack's frames that match the expressions in order, as far as they do."""
     found: list[str] = []
     for frame in stack:
-        if len(found) < len(expressions) and expressions[len(found)].search(
-            plain_name(frame)
-        ):
+        if len(found) < len(expressions) and expressions[len(found)].search(plain_name(frame)):
             found.append(frame)
     return found
 
 
 def _spoken(pattern: str) -> str:
     return pattern.removeprefix("^").replace("\\b", "").removesuffix("$").replace("\\", "")
-
-
-def short_name(frame: str) -> str:
-    """Without kernel mark and argument list: `String::replace(unsigned long)` -> String::replace.
-
-    Parentheses that belong to the name stay: `(anonymous namespace)::f(int)`, `operator()(int)`.
-    """
-    name = plain_name(frame)
-    depth = 0
-    for index, character in enumerate(name):
-        if character == "<":
-            depth += 1
-        elif character == ">":
-            depth = max(0, depth - 1)
-        elif character == "(" and depth == 0 and index:
-            rest = name[index:]
-            if not rest.startswith("(anonymous namespace)") and not name[:index].endswith(
-                "operator"
-            ):
-                return name[:index]
-    return name

@@ -48,6 +48,11 @@ def code_block(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Plain words inside Markdown: no markup, no HTML, no mention, no table cell ends early."""
-    escaped = re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", visible(text))
-    return escaped.replace("<", "&lt;").replace("\\&lt;", "&lt;").replace("@", "&#64;")
+    """Plain words inside Markdown: no markup, no HTML, no mention, no table cell ends early.
+
+    Escapes no more than needed, because many read the source: underscores inside words and
+    brackets without a target are text already.
+    """
+    text = re.sub(r"[\\`*|~<]|(?<!\w)_|_(?!\w)|\](?=[(:\[])", r"\\\g<0>", visible(text))
+    text = re.sub(r"^(\s*)([#>+-]|\d+[.)])(?=\s)", r"\1\\\2", text)
+    return text.replace("\\<", "&lt;").replace("@", "&#64;").replace("://", "&#58;//")

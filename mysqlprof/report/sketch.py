@@ -15,15 +15,14 @@ from matplotlib.patches import Rectangle
 
 from mysqlprof.attribution import load_rules
 from mysqlprof.report import numbers
-from mysqlprof.report.profiles import short_name
 from mysqlprof.report.safe import visible
 from mysqlprof.report.svg import COLOURS, STYLE, inline
-from mysqlprof.stacks import FoldedStacks, plain_name
+from mysqlprof.stacks import FoldedStacks, plain_name, short_name
 
 _SIZE = (5.2, 3.5)
 _MIN_SHARE = 0.006
 _LEVELS = 19
-_CHARACTER = 4.55
+_CHARACTER = 4.75
 """Points that one character of a label takes."""
 
 
@@ -113,13 +112,14 @@ def _depth(node: _Node, least: float) -> int:
 def _draw(axes: Axes, node: _Node, start: int, level: int, scale: _Scale) -> None:
     if node.count < scale.width * _MIN_SHARE:
         return
+    kind = load_rules().kind(node.frame)
     on_path = any(p.search(plain_name(node.frame)) for p in scale.path)
     axes.add_patch(
         Rectangle(
             (start, level + 0.04),
             node.count,
             0.92,
-            facecolor=COLOURS["frame-bug" if on_path else _kind(node.frame)],
+            facecolor=COLOURS[f"frame-{kind}"],
             edgecolor=COLOURS["paper"],
             linewidth=0.6,
         )
@@ -135,12 +135,9 @@ def _draw(axes: Axes, node: _Node, start: int, level: int, scale: _Scale) -> Non
             text + share if len(text) + len(share) <= room else text,
             fontsize=7.4,
             va="center",
-            color=COLOURS["frame-ink"],
+            fontweight="bold" if on_path else "normal",
+            color=COLOURS["frame-bug-ink" if kind == "bug" else "frame-ink"],
         )
     for child in _ordered(node):
         _draw(axes, child, start, level + 1, scale)
         start += child.count
-
-
-def _kind(frame: str) -> str:
-    return f"frame-{load_rules().kind(frame)}"

@@ -8,6 +8,7 @@ page's content security policy allows no inline style.
 import io
 import re
 import warnings
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -27,6 +28,7 @@ COLOURS = {
     "normal": "#060606",
     "article": "#070707",
     "frame-ink": "#0b0b0b",
+    "frame-bug-ink": "#0e0e0e",
     "frame-bug": "#080808",
     "frame-kernel": "#090909",
     "frame-libc": "#0c0c0c",
@@ -35,7 +37,7 @@ COLOURS = {
 }
 _VARIABLES = {value: f"var(--{name})" for name, value in COLOURS.items()}
 _HASH_SALT = "mysqlprof"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": _HASH_SALT,
     "text.parse_math": False,

@@ -19,7 +19,11 @@ from mysqlprof.model import (
 )
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
 from mysqlprof.scenario import matches
+from mysqlprof.stacks import short_name
 from mysqlprof.store import RunDirectory
+
+_PATH = 6
+"""Frames of the hottest path that are shown at the top."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,6 @@ class Report:
         return tuple(claim for claim in self.essential if claim.verdict != "holds")
 
     @property
-    def substituted(self) -> tuple[ServerInfo, ...]:
-        return tuple(s for s in self.run.servers if s.substitution or s.version != s.requested)
-
-    @property
     def distinct_servers(self) -> tuple[ServerInfo, ...]:
         """One per role, version and source: launches that differ only in settings are one."""
         unique = {(s.role, s.version, s.source, s.backend): s for s in reversed(self.run.servers)}
@@ -135,7 +135,7 @@ def build(run_dir: RunDirectory) -> Report:
         slow=slow,
         normal=normal,
         profiles=(*pair, *(p for p in in_order if p not in pair)),
-        because=_because(scenario, slow),
+        because=_because(run, slow),
         article=_article(scenario, slow if slow in pair else None),
         gaps=_gaps(run, profiles),
     )
@@ -186,23 +186,22 @@ def _unmeasured(cell_id: str, spec: CellSpec | None) -> CellResult:
 def _contrasts(run: Run) -> tuple[ContrastView, ...]:
     medians = {cell.id: cell.median_ms for cell in run.cells}
     return tuple(
-        ContrastView(c, medians.get(c.numerator), medians.get(c.denominator))
-        for c in run.contrasts
+        ContrastView(c, medians.get(c.numerator), medians.get(c.denominator)) for c in run.contrasts
     )
 
 
-def _because(scenario: Scenario, slow: ProfileView | None) -> Because | None:
-    """The path that a claim names, where the slow cell's samples take it; else the hottest."""
+def _because(run: Run, slow: ProfileView | None) -> Because | None:
+    """The path that a claim names, where that claim holds; else the hottest path."""
     if slow is None or not slow.total:
         return None
-    for claim in scenario.claims:
-        if claim.path:
-            steps = path_steps(slow.stacks, claim.path)
-            if steps[-1].share > 0:
-                return Because(slow.cell, steps, claimed=True)
+    held = {claim.id for claim in run.claims if claim.verdict == "holds"}
+    for claim in run.plan.definition.claims:
+        if claim.path and claim.id in held:
+            return Because(slow.cell, path_steps(slow.stacks, claim.path), claimed=True)
     counts = slow.stacks.inclusive_counts()
     hottest = [
-        PathStep(frame, counts.get(frame, 0) / slow.total) for frame in slow.hottest[-6:]
+        PathStep(short_name(frame), counts.get(frame, 0) / slow.total)
+        for frame in slow.hottest[-_PATH:]
     ]
     return Because(slow.cell, tuple(hottest), claimed=False)
 
@@ -212,7 +211,9 @@ def _article(scenario: Scenario, slow: ProfileView | None) -> tuple[ArticleRow, 
     return tuple(
         ArticleRow(
             what=figure.what,
-            category=shares[figure.category].label if figure.category in shares else figure.category,
+            category=shares[figure.category].label
+            if figure.category in shares
+            else figure.category,
             id=figure.category,
             percent=figure.percent,
             measured=shares[figure.category].share if figure.category in shares else None,

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from mysqlprof.model import ClaimVerdict, Verdict
 from mysqlprof.report import numbers
-from mysqlprof.report.view import Report
+from mysqlprof.report.view import ContrastView, Report
+from mysqlprof.statistics import Interval, difference
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,12 @@ def unfinished(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """One sentence under the verdict: the cause, or what stands against it."""
+    """One sentence under the verdict: the cause, or that something stands against it."""
     if report.run.verdict == "reproduced":
         return report.scenario.cause or report.scenario.summary.strip()
     if not report.run.claims:
         return "No claim was judged."
-    against = "; ".join(f"{c.text}: {claim_word(c.verdict).word}" for c in report.unmet)
-    return against or "Too little was measured to judge the claims."
+    return "Of the essential claims, these do not hold or cannot be told:"
 
 
 def tally(report: Report) -> str:
@@ -89,10 +89,19 @@ def moment(iso: str) -> str:
     return f"{when.day} {months[when.month - 1]} {when.year}, {when:%H:%M} UTC"
 
 
-def direction(ratio: float | None) -> str:
+def direction(contrast: ContrastView) -> str:
+    """What a ratio means, read after it: "8.9× slower", "0.97× the time: no difference"."""
+    ratio, low, high = contrast.result.ratio, contrast.result.ci_low, contrast.result.ci_high
     if ratio is None:
-        return "not measured"
-    return "slower" if ratio >= 1 else "of the time"
+        return "no ratio: too few trials"
+    if low is None or high is None:
+        return "the time"
+    found = difference(Interval(ratio, low, high))
+    return {
+        "slower": "slower",
+        "faster": "the time: faster",
+        "same": "the time: no difference",
+    }.get(found, "the time: cannot tell")
 
 
 def arrows(text: str) -> str:
@@ -102,3 +111,19 @@ def arrows(text: str) -> str:
 def times(text: str) -> str:
     """The sign for "times" in measured values: `40.4x [38.2x, 43.5x]`."""
     return re.sub(r"(?<=\d)x\b", "×", text)
+
+
+def caveats_by_kind(report: Report) -> dict[str, list[tuple[str, bool]]]:
+    """Text and "data is missing" of every caveat, in order. What is said of several servers or
+    cells in the same words is said once: "before_default, before_fixed: ..."."""
+    subjects: dict[tuple[str, str, bool], list[str]] = {}
+    for caveat in report.run.caveats:
+        subject, colon, rest = caveat.text.partition(": ")
+        if not colon or " " in subject:
+            subject, rest = "", caveat.text
+        subjects.setdefault((caveat.kind, rest, caveat.partial), []).append(subject)
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for (kind, rest, partial), names in subjects.items():
+        prefix = ", ".join(dict.fromkeys(filter(None, names)))
+        found.setdefault(kind, []).append((f"{prefix}: {rest}" if prefix else rest, partial))
+    return found

@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 from docker.errors import DockerException
 
 from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.model import BackendChoice
 from mysqlprof.servers.base import Backend
 from mysqlprof.servers.docker import DockerBackend
 from mysqlprof.servers.engine import connect
 from mysqlprof.servers.local import LocalBackend
 
-Choice = Literal["auto", "docker", "local"]
-
 
 @contextmanager
 def open_backend(
-    choice: Choice, run_id: str, progress: Callable[[str], None] = lambda _: None
+    choice: BackendChoice, run_id: str, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[Backend]:
     """The chosen backend; `auto` is Docker where an engine answers, else local."""
     if choice == "local" or (choice == "auto" and not engine_answers()):

@@ -6,6 +6,7 @@ on every way out. The data directory lives in memory (tmpfs) unless told otherwi
 noise swallows what is to be measured. What it holds counts towards a memory limit.
 """
 
+import re
 import secrets
 import tarfile
 import tempfile
@@ -23,7 +24,7 @@ from docker.types import LogConfig, Mount
 from requests import RequestException
 
 from mysqlprof.elf import build_id
-from mysqlprof.errors import ServerFailed
+from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import BackendName, Endpoint, LaunchSpec, Limits, ServerInfo
 from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.base import Server
@@ -220,7 +221,7 @@ class DockerBackend:
         client, resolver = self._connected()
         image = resolver.resolve(spec)
         passwords = _Secrets(secrets.token_urlsafe(18), secrets.token_urlsafe(18))
-        container_name = f"mysqlprof-{self._run_id}-{name}-{secrets.token_hex(3)}"
+        container_name = _container_name(self._run_id, name)
         with work_directory(self._run_id) as private, _removed(client, container_name):
             started = time.monotonic()
             options = self._options(spec, name, private, passwords)
@@ -288,8 +289,9 @@ def _removed(client: DockerClient, name: str) -> Iterator[None]:
     """
     try:
         yield
-    except BaseException:
-        deadline = time.monotonic() + 2.0
+    except BaseException as error:
+        refused = isinstance(error, UsageError | EnvironmentLacks)  # so there never was one
+        deadline = time.monotonic() + (0.0 if refused else 2.0)
         while not _try_remove(client, name) and time.monotonic() < deadline:
             time.sleep(0.1)
         raise
@@ -320,6 +322,11 @@ def describe_state(state: dict[str, Any], limits: Limits = Limits()) -> str:
     if code > 128:
         return f"killed by signal {code - 128}"
     return f"exited with status {code}"
+
+
+def _container_name(run_id: str, name: str) -> str:
+    """Of the characters that the engine allows, and unique also within the run."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"mysqlprof-{run_id}-{name}-{secrets.token_hex(3)}")
 
 
 def _read_only(source: Path, target: str) -> Mount:

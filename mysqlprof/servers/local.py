@@ -89,6 +89,11 @@ class LocalServer:
     def log_tail(self, lines: int = 20) -> str:
         return log_tail(self.work / "error.log", lines)
 
+    def last_errors(self) -> str:
+        """The log's errors; its end where it names none."""
+        lines = self.log_tail(200).splitlines()
+        return "\n".join([line for line in lines if "[ERROR]" in line][-5:] or lines[-5:])
+
     def why_dead(self) -> str:
         return describe_exit(self._process.poll())
 
@@ -129,7 +134,7 @@ class LocalBackend:
                 if error.hint:
                     raise
                 raise ServerFailed(
-                    f"{name} (MySQL {made_of.version}): {error.message}", server.log_tail()
+                    f"{name} (MySQL {made_of.version}): {error.message}", server.last_errors()
                 ) from error
             finally:
                 stop(server._process)
@@ -317,7 +322,7 @@ def _lost_its_port(server: LocalServer) -> bool:
     """True when mysqld ended because its port was taken: it writes its pid file after binding."""
     bound = server.work / "mysqld.pid"
     wait_until(lambda: bound.exists() or bool(server.why_dead()), _START_DEADLINE_S)
-    return bool(server.why_dead()) and "Address already in use" in server.log_tail(40)
+    return bool(server.why_dead()) and "Address already in use" in server.last_errors()
 
 
 def free_port() -> int:

@@ -3,6 +3,8 @@
 # backend takes over.
 
 engine_log=/var/log/mysqlprof-dockerd.log
+dockerd_pid_file=/var/run/docker.pid
+containerd_pid_file=/var/run/docker/containerd/containerd.pid
 engine_pid="" # of the dockerd that start_engine started itself, without an init system
 
 # engine_state: prints answers | denied | none.
@@ -63,15 +65,22 @@ start_engine() {
 
 start_dockerd() {
   # Installing docker.io may have started one through an init script, which answers in a moment.
-  [ -z "$(running_dockerd)" ] || return 0
+  [ "$(name_of_process_in "$dockerd_pid_file")" != dockerd ] || return 0
+  forget_unless "$dockerd_pid_file" dockerd
+  forget_unless "$containerd_pid_file" containerd
   # shellcheck disable=SC2016
   engine_pid=$(as_root sh -c 'setsid dockerd >"$1" 2>&1 </dev/null & echo $!' sh "$engine_log")
 }
 
-running_dockerd() {
+name_of_process_in() {
   local pid
-  pid=$(cat /var/run/docker.pid 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] &&
-    echo "$pid"
+  pid=$(as_root cat "$1" 2>/dev/null) && cat "/proc/$pid/comm" 2>/dev/null
+}
+
+# After a crash or a reboot the number in a pid file may be another program's, and dockerd then
+# refuses to start, or waits for a containerd that is none.
+forget_unless() {
+  [ "$(name_of_process_in "$1")" = "$2" ] || as_root rm -f -- "$1"
 }
 
 wait_for_engine() {

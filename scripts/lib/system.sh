@@ -12,6 +12,8 @@ need() {
 
 have() { command -v "$1" >/dev/null; }
 
+have_package() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1") == installed* ]]; }
+
 # Soname as the loader knows it; Debian 13 and Ubuntu 24.04 renamed libaio's with a "t64".
 have_library() {
   [ -n "${libraries:-}" ] || libraries=$(ldconfig -p)
@@ -42,6 +44,7 @@ have_static_busybox() {
 
 needs_of_a_run() {
   need "linux-perf linux-tools-$(uname -r) linux-tools-generic" have_perf
+  need libc6-dbg have_package libc6-dbg
   need libdevel-nytprof-perl have_flamegraph
   need default-jdk-headless have javac
   need maven have mvn
@@ -73,7 +76,8 @@ install_missing() {
   if ! can_be_root; then
     choose_packages
     say "missing, and only root can install them; ask an administrator for:"
-    printf '    apt-get install -y --no-install-recommends %s\n' "${chosen[*]} ${unknown[*]}" >&2
+    chosen+=("${unknown[@]}")
+    printf '    apt-get install -y --no-install-recommends %s\n' "${chosen[*]}" >&2
     return 4
   fi
   quietly "apt-get update" as_root apt-get update ||

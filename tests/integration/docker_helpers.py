@@ -70,7 +70,11 @@ def log_in(
             container.reload()
             port = int(container.ports["3306/tcp"][0]["HostPort"])
             return pymysql.connect(
-                host="127.0.0.1", port=port, user=user, password=password, autocommit=True
+                host="127.0.0.1",
+                port=port,
+                user=user,
+                password=password.encode(),  # as str, PyMySQL would send Latin-1
+                autocommit=True,
             )
         except (pymysql.MySQLError, OSError, KeyError) as error:
             refused = isinstance(error, pymysql.OperationalError) and error.args[0] in (1045, 1130)

@@ -71,7 +71,7 @@ def test_wrong_environment_is_an_error_before_anything_is_made(
         status, log = ended(container)
     assert status == 1
     assert sentence in log
-    assert "Initializing" not in log
+    assert "Initializing database files" not in log
 
 
 def test_an_unknown_option_ends_the_start_with_mysqlds_own_words(
@@ -82,7 +82,6 @@ def test_an_unknown_option_ends_the_start_with_mysqlds_own_words(
         status, log = ended(container)
     assert status == 1
     assert "unknown variable 'no-such-option=1'" in log
-    assert "failed while attempting to check config" in log
 
 
 def test_a_shell_script_in_initdb_is_refused_not_left_out(
@@ -123,7 +122,8 @@ def test_another_command_is_run_instead(engine: DockerClient, image: str) -> Non
 
 
 @pytest.fixture(scope="module")
-def data(engine: DockerClient) -> Iterator[str]:
+def data(engine: DockerClient, image: str) -> Iterator[str]:
+    """A named volume; one for each image."""
     volume = engine.volumes.create()
     yield str(volume.name)
     volume.remove(force=True)
@@ -181,15 +181,14 @@ def inside(container: Container, command: str) -> str:
 
 def test_the_server_is_process_1_and_runs_as_mysql(first_start: Container) -> None:
     assert inside(first_start, "cat /proc/1/comm") == "mysqld\n"
-    assert inside(first_start, "stat -c %U /proc/1/status /var/lib/mysql/auto.cnf") == (
-        "mysql\nmysql\n"
-    )
+    assert inside(first_start, "awk '/^Uid:/ {print $2, $3}' /proc/1/status") == "999 999\n"
+    assert inside(first_start, "stat -c %U /var/lib/mysql/auto.cnf") == "mysql\n"
 
 
 def test_the_temporary_server_had_no_network(first_start: Container) -> None:
     log = words(first_start)
     before, after = log.split("MySQL init process done. Ready for start up.")
-    assert "port: 0 " in before
+    assert "Execution of init_file '/dev/shm/init.sql' started" in before
     assert "port: 3306" not in before
     assert "port: 3306" in after
 
@@ -213,7 +212,8 @@ def test_database_and_user_are_made_with_rights_on_that_database_alone(
         assert [row for row in ask(connection, "SHOW DATABASES") if "shop" in row[0]] == [
             ("shop_1",)
         ]
-        assert "`shop\\_1`.*" in str(ask(connection, "SHOW GRANTS"))
+        grants = "; ".join(row[0] for row in ask(connection, "SHOW GRANTS"))
+        assert "ON `shop\\_1`.*" in grants
         with pytest.raises(pymysql.MySQLError, match="denied"):
             ask(connection, "CREATE DATABASE shopx1")
     finally:
@@ -259,7 +259,7 @@ def test_a_stop_is_clean_and_a_second_start_keeps_the_data(
         assert ask(connection, "SELECT COUNT(*) FROM shop_1.t") == [(2,)]
         connection.close()
         assert time.monotonic() - started < 10
-        assert "Initializing" not in words(second)
+        assert "Initializing database files" not in words(second)
 
 
 # --- other ways to give, or not to give, a password ---------------------------------------------
@@ -292,13 +292,13 @@ def test_empty_password_only_when_allowed_and_any_user_id_will_do(
         connection = log_in(container, "")
         assert ask(connection, "SELECT 1") == [(1,)]
         connection.close()
-        assert inside(container, "stat -c %u /proc/1/status") == "1234\n"
+        assert inside(container, "awk '/^Uid:/ {print $2}' /proc/1/status") == "1234\n"
 
 
 # --- a first start that fails leaves no half-made database ----------------------------------------
 
 
-def test_a_bad_statement_ends_the_start_and_the_next_one_begins_anew(
+def test_a_bad_statement_ends_the_start_and_the_next_one_will_begin_anew(
     engine: DockerClient, image: str, tmp_path: Path
 ) -> None:
     folder = readable(tmp_path / "initdb", a__sql="CREATE TABLE nowhere (a INT);\n")
@@ -312,12 +312,14 @@ def test_a_bad_statement_ends_the_start_and_the_next_one_begins_anew(
         status, log = ended(container)
         assert status == 1
         assert "No database selected" in log
-        assert "The temporary server failed" in log
-        container.start()
-        assert ended(container)[1].count("Initializing database files") == 2
+        assert "A statement of the initialisation failed" in log
         [volume] = [
             mount["Name"] for mount in container.attrs["Mounts"] if mount["Type"] == "volume"
         ]
+        with running(
+            engine, image, "ls", "-A", "/var/lib/mysql", volumes_from=[container.id]
+        ) as ls:
+            assert ended(ls) == (0, "")
     assert volume not in before
     assert volume not in volumes(engine)
 

@@ -197,7 +197,7 @@ def make_run(
     )
     run_dir = RunDirectory.create(path, force=False)
     run_dir.write_trials(timed, {cell.id: cell.levels for cell in cells})
-    for cell, (info, found) in infos.items():
+    for info, found in infos.values():
         run_dir.write_profile(info, found, flame_svg(found) if found.total else None)
     run_dir.write_run(run.model_copy(update=changes))
     return run_dir

@@ -38,6 +38,7 @@ GOOD = HostFacts(
     engine=ENGINE,
     programs={name: Program(path=f"/usr/bin/{name}", version="1.0") for name in PROGRAMS},
     libraries={name: sonames[0] for name, sonames in host.MYSQLD_LIBRARIES.items()},
+    libc_symbols=True,
     cache_free_bytes=50 * 2**30,
     shm_free_bytes=4 * 2**30,
 )
@@ -112,6 +113,7 @@ def test_what_the_main_job_needs_prevents_it(name: str, facts: HostFacts, mend: 
             but(kernel_symbols=False, kptr_restrict=2, is_root=True),
             "sysctl kernel.kptr_restrict=1",
         ),
+        ("libc symbols", but(libc_symbols=False), f"{APT} libc6-dbg"),
         (
             "perf in containers",
             but(perf=PERF.model_copy(update={"any_process": False})),

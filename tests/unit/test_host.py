@@ -17,9 +17,10 @@ model name	: AMD EPYC 7763 64-Core Processor
 flags		: fpu vme de hypervisor lahf_lm
 """
 LDCONFIG = """\
-2 libs found in cache `/etc/ld.so.cache'
+3 libs found in cache `/etc/ld.so.cache'
 	libnuma.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libnuma.so.1
 	libaio.so.1t64 (libc6,x86-64) => /lib/x86_64-linux-gnu/libaio.so.1t64
+	libc.so.6 (libc6,x86-64, OS ABI: Linux 3.2.0) => /lib/x86_64-linux-gnu/libc.so.6
 """
 COUNTED = "812345,,cycles,1021233,100.00,,\n0.66,msec,cpu-clock,656891,100.00,0.700,CPUs utilized\n"
 NO_CYCLES = "<not supported>,,cycles,0,100.00,,\n0.66,msec,cpu-clock,656891,100.00,0.7,CPUs used\n"
@@ -40,11 +41,13 @@ class Machine(Probe):
         programs: dict[str, str] | None = None,
         answers: dict[str, Ran] | None = None,
         euid: int = 1000,
+        variables: dict[str, str] | None = None,
     ) -> None:
         self._files = files or {}
         self._programs = programs or {}
         self._answers = answers or {}
         self._euid = euid
+        self._variables = variables or {}
 
     def read(self, path: str) -> str:
         return self._files.get(path, "")
@@ -60,6 +63,12 @@ class Machine(Probe):
 
     def free_bytes(self, path: str) -> int:
         return 5 * 2**30
+
+    def build_id(self, path: str) -> str:
+        return {"/lib/x86_64-linux-gnu/libc.so.6": "93ac61ec"}.get(path, "")
+
+    def variable(self, name: str) -> str:
+        return self._variables.get(name, "")
 
     def euid(self) -> int:
         return self._euid
@@ -181,9 +190,16 @@ def test_ubuntus_wrapper_without_this_kernels_tools_is_not_a_perf() -> None:
 def test_flamegraph_is_found_where_debian_puts_it() -> None:
     packaged = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
     assert host.find_flamegraph(Machine({packaged: ""})) == packaged
-    own = Machine({packaged: ""}, {"flamegraph.pl": "/opt/flamegraph.pl"})
+    own = Machine({packaged: ""}, programs={"flamegraph.pl": "/opt/flamegraph.pl"})
     assert host.find_flamegraph(own) == "/opt/flamegraph.pl"
     assert host.find_flamegraph(Machine()) is None
+
+
+def test_the_users_own_flamegraph_comes_first() -> None:
+    mine, packaged = "/opt/flamegraph.pl", "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
+    chosen = {host.FLAMEGRAPH_VARIABLE: mine}
+    assert host.find_flamegraph(Machine({mine: "", packaged: ""}, variables=chosen)) == mine
+    assert host.find_flamegraph(Machine({packaged: ""}, variables=chosen)) is None
 
 
 @pytest.mark.parametrize(
@@ -216,6 +232,18 @@ def test_programs_say_their_versions(text: str, version: str) -> None:
 )
 def test_hidden_kernel_addresses_are_noticed(kallsyms: str, shown: bool) -> None:
     assert host.collect(Machine({"/proc/kallsyms": kallsyms})).kernel_symbols is shown
+
+
+@pytest.mark.parametrize(
+    ("debug_file", "found"),
+    [
+        ("/usr/lib/debug/.build-id/93/ac61ec.debug", True),
+        ("/usr/lib/debug/.build-id/93/000000.debug", False),  # of another version
+    ],
+)
+def test_the_c_librarys_own_debug_file_is_looked_for(debug_file: str, found: bool) -> None:
+    machine = Machine({debug_file: ""}, answers={"/sbin/ldconfig -p": Ran(0, LDCONFIG)})
+    assert host.collect(machine).libc_symbols is found
 
 
 def test_steal_is_a_share_of_the_time_between() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mysqlprof.formats.kernel import KernelMarker, is_entry_point
+from mysqlprof.formats.kernel import KernelMarker, is_entry_point, is_kernel_module
 from mysqlprof.formats.perf_report import PerfReport, choose_event, parse_perf_report
 from mysqlprof.stacks import Stack
 
@@ -32,9 +32,11 @@ def read(name: str) -> Iterator[str]:
             yield from file
 
 
-def report_of(*lines: str, **options: bool) -> PerfReport:
+def report_of(*lines: str, commands: bool = False) -> PerfReport:
     head = [f"# Samples: {sum(int(x.split('^')[1]) for x in lines if '%' in x)}  of event 'cycles'"]
-    (report,) = parse_perf_report((s.replace("^", "\x1f") for s in [*head, *lines]), **options)
+    (report,) = parse_perf_report(
+        (s.replace("^", "\x1f") for s in [*head, *lines]), commands=commands
+    )
     return report
 
 
@@ -82,8 +84,8 @@ def test_unresolved_frames_are_counted() -> None:
 def test_leaves_know_their_module() -> None:
     (report,) = parse_perf_report(read("mysqld-5.7.22-slow.perf-report.txt"))
     assert report.modules["exc_page_fault_[k]"] == "[kernel.kallsyms]"
-    (copy,) = [m for frame, m in report.modules.items() if frame.startswith("__memmove")]
-    assert copy.endswith("libc.so.6")
+    copies = {m for frame, m in report.modules.items() if frame.startswith("__memmove")}
+    assert copies == {"/usr/lib/x86_64-linux-gnu/libc.so.6"}
     assert report.modules.keys() == report.stacks.self_counts().keys()
 
 
@@ -99,14 +101,14 @@ def test_each_event_has_its_own_report() -> None:
 
 
 def test_an_event_is_found_without_its_modifier() -> None:
-    report = report_of("100.00%^1^a^m^[.] f", "1 main^f")
+    report = report_of("100.00%^1^a^m", "1 main^f")
     modified = [PerfReport(**{**vars(report), "event": "cycles:u"})]
     assert choose_event(modified, "cycles").event == "cycles:u"
 
 
 def test_names_with_semicolons_and_spaces_stay_whole() -> None:
     report = report_of(
-        "100.00%^3^my thread^/opt/a b/lib.so^0x10 B [.] Lfoo;::bar(int, char)",
+        "100.00%^3^my thread^/opt/a b/lib.so",
         "3 main^operator new(unsigned long)^Lfoo;::bar(int, char)",
         commands=True,
     )
@@ -115,20 +117,26 @@ def test_names_with_semicolons_and_spaces_stay_whole() -> None:
     assert report.modules == {"Lfoo;::bar(int, char)": "/opt/a b/lib.so"}
 
 
-def test_a_sample_without_stack_consists_of_its_leaf() -> None:
-    report = report_of("75.00%^3^swapper^[kernel]^[k] idle", "25.00%^1^a^m^[.] f", "1 main^f")
-    assert dict(report.stacks.items()) == {("idle_[k]",): 3, ("main", "f"): 1}
+def test_samples_without_stack_are_kept_as_unknown() -> None:
+    report = report_of("75.00%^3^swapper^[kernel.kallsyms]", "25.00%^1^a^m", "1 main^f")
+    assert dict(report.stacks.items()) == {("[unknown]_[k]",): 3, ("main", "f"): 1}
+    assert (report.unresolved, report.unresolved_leaf) == (3, 3)
     assert report.discrepancy() == ""
 
 
+def test_threads_of_a_process_are_put_together() -> None:
+    lines = ("50.00%^1^ 18864:my thd^m", "1 main^f", "50.00%^1^ 18865:my thd^m", "1 main^f")
+    assert dict(report_of(*lines, commands=True).stacks.items()) == {("my thd", "main", "f"): 2}
+
+
 def test_stacks_that_were_cut_off_are_noticed() -> None:
-    report = report_of("100.00%^5^a^m^[.] f", "3 main^f")
+    report = report_of("100.00%^5^a^m", "3 main^f")
     assert report.discrepancy() == "stacks hold 3 samples, entries 5"
 
 
 def test_entries_that_were_cut_off_are_noticed() -> None:
     head = "# Samples: 3K of event 'cycles'"
-    (report,) = parse_perf_report([head, "9%\x1f2999\x1fa\x1fm\x1f[.] f", "2999 f"])
+    (report,) = parse_perf_report([head, "9%\x1f2999\x1fa\x1fm", "2999 f"])
     assert "header says 3K" in report.discrepancy()
     assert report.discrepancy(filtered=True) == ""
 
@@ -145,18 +153,18 @@ def test_entries_that_were_cut_off_are_noticed() -> None:
     ],
 )
 def test_header_counts_are_read_as_perf_rounds_them(count: int, announced: str) -> None:
-    lines = [f"# Samples: {announced} of event 'x'", f"9%\x1f{count}\x1fa\x1fm\x1f[.] f"]
+    lines = [f"# Samples: {announced} of event 'x'", f"9%\x1f{count}\x1fa\x1fm"]
     (report,) = parse_perf_report(lines)
     assert report.discrepancy() == ""
 
 
 def test_lost_samples_are_reported() -> None:
     head = ["# Total Lost Samples: 42", "# Samples: 1  of event 'cycles'"]
-    (report,) = parse_perf_report([*head, "100.00%\x1f1\x1fa\x1fm\x1f[.] f", "1 f"])
+    (report,) = parse_perf_report([*head, "100.00%\x1f1\x1fa\x1fm", "1 f"])
     assert report.lost == 42
 
 
-@pytest.mark.parametrize("line", ["rubbish", "1%\x1fmany\x1fa\x1fm\x1f[.] f", "1%\x1f1\x1fa"])
+@pytest.mark.parametrize("line", ["rubbish", "1%\x1fmany\x1fa\x1fm", "1%\x1f1\x1fa", "x 1"])
 def test_other_text_is_refused_by_line(line: str) -> None:
     with pytest.raises(ValueError, match="line 2: not an entry"):
         parse_perf_report(["# Samples: 1  of event 'cycles'", line])
@@ -204,6 +212,36 @@ def test_the_kernel_part_begins_at_the_outermost_entry(text: str) -> None:
 def test_user_leaves_mark_nothing() -> None:
     stack = ("main", "page_fault", "work")
     assert KernelMarker().mark(stack, kernel_leaf=False) == stack
+
+
+def test_an_address_of_the_kernel_is_enough() -> None:
+    assert (
+        KernelMarker().mark(("main", "0xffffffffc0a01234"), kernel_leaf=False)[1].endswith("_[k]")
+    )
+    vsyscall = ("main", "0xffffffffff600400")
+    assert KernelMarker().mark(vsyscall, kernel_leaf=False) == ("main", "[unknown]")
+
+
+@pytest.mark.parametrize(
+    ("module", "kernel"),
+    [
+        ("[kernel.kallsyms]", True),
+        ("[guest.kernel.kallsyms]", True),
+        ("[nf_tables]", True),
+        ("/lib/modules/6.1.0/kernel/fs/xfs/xfs.ko.xz", True),
+        ("/usr/lib/debug/boot/vmlinux-6.1.0", True),
+        ("bpf_prog_6deef7357e7b4530", True),
+        ("[vdso]", False),
+        ("[vsyscall]", False),
+        ("[stack:123]", False),
+        ("[unknown]", False),
+        ("//anon", False),
+        ("/usr/sbin/mysqld", False),
+        ("/tmp/perf-12.map", False),
+    ],
+)
+def test_the_kernels_binaries_are_known(module: str, kernel: bool) -> None:
+    assert is_kernel_module(module) is kernel
 
 
 def test_known_names_help_where_the_entry_was_cut_off() -> None:

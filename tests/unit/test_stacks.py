@@ -67,10 +67,10 @@ def test_names_may_hold_spaces_and_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["main;work", "12", " 12", "main 1.5", "main -3", "main ３", "main 0x10", "main +1"]
+    "line", ["main;work", "12", " 12", "main 1.5", "main -3", "main \uff13", "main 0x10", "main +1"]
 )
 def test_a_broken_line_is_named_by_its_number(line: str) -> None:
-    with pytest.raises(ValueError, match="^line 3 is not"):
+    with pytest.raises(ValueError, match=r"^line 3 is not"):
         FoldedStacks.parse(["a 1", "", line])
 
 

@@ -18,6 +18,10 @@
       y: Number(rect.getAttribute("y")), found: false,
     };
   });
+  for (const f of frames) {
+    const [r, g, b] = (f.rect.getAttribute("fill").match(/\d+/g) || [255, 255, 255]).map(Number);
+    f.g.classList.toggle("dark", 0.299 * r + 0.587 * g + 0.114 * b < 110);
+  }
   const byGroup = new Map(frames.map((f) => [f.g, f]));
 
   // A frame has no address of its own: newer versions keep their zoom in the URL and would throw.

@@ -21,6 +21,7 @@
     const frame = frames.find((f) => f.contentWindow === event.source);
     if (!frame || !event.data) return;
     const data = event.data;
+    frame.dataset.drawn = "";
     const within = (kind) => document.querySelector(`[data-${kind}="${number(frame)}"]`);
     if (data.mysqlprof === "hover") {
       within("hover").textContent = data.name ? `${data.name} ${data.detail}` : "";

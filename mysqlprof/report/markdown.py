@@ -1,0 +1,228 @@
+"""report.md: what a bug report needs, compact, in GitHub's Markdown."""
+
+from collections.abc import Sequence
+
+from mysqlprof.report import numbers
+from mysqlprof.report.safe import code_block, code_span, markdown
+from mysqlprof.report.view import Report, build
+from mysqlprof.report.words import (
+    VERDICTS,
+    arrows,
+    caveats_by_kind,
+    claim_word,
+    confidence,
+    direction,
+    headline,
+    moment,
+    tally,
+    times,
+    unfinished,
+    wording,
+    workload_sentence,
+)
+from mysqlprof.store import RunDirectory
+
+_TOP = 10
+
+
+def render_markdown(run_dir: RunDirectory) -> str:
+    return render(build(run_dir))
+
+
+def render(report: Report) -> str:
+    parts = [
+        _answer(report),
+        _because(report),
+        _caveats(report),
+        _claims(report),
+        _cells(report),
+        _attribution(report),
+        _servers(report),
+        _method(report),
+        _gaps(report),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) -> str:
+    """`right` columns at the end hold numbers and are right-aligned. Cells are escaped already."""
+    rule = ["---"] * (len(heads) - right) + ["---:"] * right
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
+
+
+def _answer(report: Report) -> str:
+    verdict = VERDICTS[report.run.verdict]
+    lines = [
+        f"## {markdown(report.scenario.title)}",
+        "",
+        f"**{verdict.word}**" + (f" ({tally(report)})" if tally(report) else ""),
+    ]
+    if unfinished(report):
+        lines += ["", f"**Incomplete.** {unfinished(report)}"]
+    lines += ["", markdown(arrows(headline(report)))]
+    if report.run.verdict != "reproduced" and report.unmet:
+        lines.append("")
+        lines += [
+            f"- {claim_word(claim.verdict).word}: {markdown(arrows(claim.text))}"
+            for claim in report.unmet
+        ]
+    if report.headlines:
+        lines.append("")
+    for contrast in report.headlines:
+        result = contrast.result
+        between = numbers.interval(result.ci_low, result.ci_high, "×")
+        lines.append(
+            f"- **{numbers.ratio(result.ratio)}** {direction(contrast)}"
+            f" ({confidence(report)} interval {between}): {markdown(result.text)};"
+            f" {numbers.duration(contrast.numerator_ms)}"
+            f" against {numbers.duration(contrast.denominator_ms)}"
+        )
+    return "\n".join(lines)
+
+
+def _because(report: Report) -> str:
+    because = report.because
+    if because is None or because.culprit is None:
+        return ""
+    if because.claimed:
+        lead = (
+            f"Because of {code_span(because.culprit.name)}: {numbers.share(because.culprit.share)}"
+            " of the slow execute's CPU samples are under it, on this path:"
+        )
+    else:
+        lead = f"Hottest path in {code_span(because.cell)}, with shares of its CPU samples:"
+    width = max(2 * i + len(step.name) for i, step in enumerate(because.steps))
+    lines = [
+        f"{'  ' * i + step.name:<{width}}  {numbers.share(step.share):>7}"
+        for i, step in enumerate(because.steps)
+    ]
+    return f"{lead}\n\n{code_block(chr(10).join(lines))}"
+
+
+def _caveats(report: Report) -> str:
+    lines = [
+        f"- {markdown(wording(kind))}: {'**data missing**; ' if partial else ''}{markdown(text)}"
+        for kind, texts in caveats_by_kind(report).items()
+        for text, partial in texts
+    ]
+    return "**Before you believe a number**\n\n" + "\n".join(lines) if lines else ""
+
+
+def _claims(report: Report) -> str:
+    rows = []
+    for claim in report.run.claims:
+        word = claim_word(claim.verdict)
+        reason = f" ({claim.reason})" if claim.reason else ""
+        rows.append(
+            [
+                markdown(arrows(claim.text)) + ("" if claim.essential else " (not essential)"),
+                f"{word.symbol} {word.word}",
+                markdown(times(claim.measured + reason)),
+                markdown(times(claim.expected)),
+            ]
+        )
+    return (
+        "### Claims\n\n" + _table(["claim", "verdict", "measured", "expected"], rows)
+        if rows
+        else ""
+    )
+
+
+def _cells(report: Report) -> str:
+    rows = [
+        [
+            *(markdown(cell.result.levels.get(factor, "")) for factor in report.factors),
+            str(cell.result.trials),
+            numbers.milliseconds(cell.result.median_ms),
+            numbers.interval(cell.result.ci_low_ms, cell.result.ci_high_ms),
+        ]
+        for cell in report.cells
+    ]
+    heads = [*(markdown(wording(f)) for f in report.factors), "trials", "median ms", "interval"]
+    return "### Cells\n\n" + _table(heads, rows, right=3) if rows else ""
+
+
+def _attribution(report: Report) -> str:
+    profile = report.slow
+    if profile is None:
+        return "No cell was profiled in this run."
+    lead = f"### Where the time goes in {code_span(profile.cell)}"
+    if not profile.total:
+        return f"{lead}\n\nNo samples were recorded."
+    article: dict[str, float] = {}
+    for row in report.article:
+        article[row.id] = article.get(row.id, 0.0) + row.percent / 100
+    rows = [
+        [
+            markdown(c.label),
+            *([numbers.share(article.get(c.id))] if article else []),
+            numbers.share(c.share),
+            numbers.share(c.inclusive_share),
+        ]
+        for c in profile.categories[:_TOP]
+    ]
+    heads = ["category", *(["article"] if article else []), "here", "inclusive"]
+    path = code_block("\n".join(profile.hottest_names))
+    return "\n\n".join([lead, _table(heads, rows, right=len(heads) - 1), "Hottest path:", path])
+
+
+def _servers(report: Report) -> str:
+    servers = report.run.servers
+    if not servers:
+        return "### Servers\n\nNo server was started."
+    digests = any(server.digest for server in servers)
+    rows = [
+        [
+            markdown(server.name),
+            code_span(server.version),
+            code_span(server.requested),
+            markdown(server.backend),
+            code_span(server.source),
+            code_span(server.sha256) or numbers.NONE,
+            *([code_span(server.digest) or numbers.NONE] if digests else []),
+            code_span(server.build_id) or numbers.NONE,
+        ]
+        for server in servers
+    ]
+    heads = ["server", "version", "asked for", "backend", "source", "SHA-256 of the archive"]
+    heads += [*(["image digest"] if digests else []), "build id"]
+    said = " ".join(caveat.text for caveat in report.run.caveats)
+    reasons = dict.fromkeys(s.substitution for s in servers if s.substitution not in said)
+    notes = "".join(f"\n- {markdown(reason)}" for reason in reasons)
+    return "### Servers\n\n" + _table(heads, rows) + ("\n" + notes if notes else "")
+
+
+def _method(report: Report) -> str:
+    run = report.run
+    driver = " ".join(run.driver.get(key, "") for key in ("name", "version")).strip()
+    lines = [
+        f"- Workload: {workload_sentence(report)}"
+        + (f"; driver {markdown(driver)}" if driver else ""),
+        f"- Timed: the execute alone; {run.plan.trials} unprofiled trials a cell, interleaved,"
+        f" seed {run.plan.seed}, {run.plan.warmups} warm-ups apart",
+    ]
+    for profile in report.profiles:
+        info = profile.info
+        lines.append(
+            f"- Profile of {code_span(info.cell)}: {markdown(info.event)} at"
+            f" {info.frequency_hz} Hz, call graph {markdown(info.call_graph)};"
+            f" {numbers.count(info.samples)} samples in {numbers.seconds(info.window_s)},"
+            f" {numbers.count(info.lost)} lost,"
+            f" {numbers.share(info.unresolved)} with a frame without symbol"
+        )
+    facts = [run.environment.get(key) for key in ("cpu_model", "distro", "kernel")]
+    machine = ", ".join(str(fact) for fact in facts if fact)
+    if machine:
+        lines.append(f"- Machine: {markdown(machine)}")
+    lines.append(
+        f"- mysqlprof {markdown(run.tool_version)}, {moment(run.created)}, run {markdown(run.id)}"
+    )
+    if report.command:
+        lines.append(f"- Command: {code_span(report.command)}")
+    return "### How it was measured\n\n" + "\n".join(lines)
+
+
+def _gaps(report: Report) -> str:
+    if not report.gaps:
+        return ""
+    return "### What was not measured\n\n" + "\n".join(f"- {markdown(gap)}" for gap in report.gaps)

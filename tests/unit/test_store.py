@@ -1,0 +1,106 @@
+"""The run directory: what is written comes back, what is broken is said."""
+
+import hashlib
+import json
+
+import pytest
+from report_factory import make_run
+
+from mysqlprof.errors import UsageError
+from mysqlprof.store import RunDirectory
+
+
+def test_trials_come_back_as_they_were_written(tmp_path):
+    run_dir = make_run(tmp_path / "run")
+    trials = run_dir.read_trials()
+    levels = {cell.id: cell.levels for cell in run_dir.read_run().plan.cells}
+    run_dir.write_trials(trials, levels)
+    assert run_dir.read_trials() == trials
+
+
+def test_the_table_of_trials_has_a_column_for_each_factor(tmp_path):
+    run_dir = make_run(tmp_path / "run")
+    header = (run_dir.path / "trials.csv").read_text().splitlines()[0].split(",")
+    assert header[:6] == ["cell", "trial", "round", "kind", "profiled", "elapsed_ms"]
+    assert {"level.server", "level.slow_query_log"} <= set(header)
+
+
+def test_the_sums_are_right_for_every_file(tmp_path):
+    run_dir = make_run(tmp_path / "run")
+    run_dir.write_sums()
+    named = set()
+    for line in (run_dir.path / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((run_dir.path / name).read_bytes()).hexdigest() == digest
+        named.add(name)
+    files = {p.relative_to(run_dir.path).as_posix() for p in run_dir.path.rglob("*") if p.is_file()}
+    assert named == files - {"SHA256SUMS"}
+
+
+def test_an_existing_directory_is_refused_without_force(tmp_path):
+    make_run(tmp_path / "run")
+    with pytest.raises(UsageError) as caught:
+        RunDirectory.create(tmp_path / "run", force=False)
+    assert "--force" in caught.value.hint
+
+
+def test_force_replaces_a_run_but_nothing_else(tmp_path):
+    make_run(tmp_path / "run")
+    RunDirectory.create(tmp_path / "run", force=True)
+    assert not (tmp_path / "run" / "run.json").exists()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="not a run directory"):
+        RunDirectory.create(tmp_path / "home", force=True)
+    assert (tmp_path / "home" / "thesis.txt").exists()
+
+
+def test_a_place_that_cannot_be_made_is_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot create"):
+        RunDirectory.create(tmp_path / "file" / "run", force=False)
+
+
+def test_a_directory_without_a_run_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"no run\.json"):
+        RunDirectory.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "cannot be read"),
+        ("", "cannot be read"),
+        ("[]", "schema_version None"),
+        ('{"schema_version": 99}', "schema_version 99"),
+        ('{"schema_version": 1}', "not a valid run"),
+    ],
+)
+def test_a_broken_run_json_is_a_sentence_that_names_it(tmp_path, text, words):
+    run_dir = make_run(tmp_path / "run")
+    (run_dir.path / "run.json").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        RunDirectory.open(run_dir.path).read_run()
+    assert words in caught.value.message
+    assert "run.json" in caught.value.message
+
+
+def test_run_json_has_the_published_fields(tmp_path):
+    data = json.loads((make_run(tmp_path / "run").path / "run.json").read_text())
+    assert data["schema_version"] == 1
+    assert data["scenario"] == "bug-73056"
+    assert {"verdict", "servers", "cells", "contrasts", "claims", "caveats"} <= data.keys()
+    assert {"id", "levels", "trials", "median_ms", "ci_low_ms", "ci_high_ms"} <= data["cells"][
+        0
+    ].keys()
+    assert {"name", "ratio", "ci_low", "ci_high"} <= data["contrasts"][0].keys()
+    assert {"id", "text", "verdict", "measured", "expected"} <= data["claims"][0].keys()
+    assert {
+        "role", "version", "backend", "source", "sha256", "digest", "build_id", "settings",
+    } <= data["servers"][0].keys()  # fmt: skip
+
+
+def test_a_value_that_a_spreadsheet_would_run_is_written_as_text(tmp_path):
+    run_dir = RunDirectory.create(tmp_path / "run", force=False)
+    run_dir._write_csv("x.csv", [["=cmd()", "@x", "+1", "a=b"]])
+    assert (run_dir.path / "x.csv").read_text() == "'=cmd(),'@x,'+1,a=b\n"
