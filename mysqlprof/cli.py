@@ -255,19 +255,24 @@ def clean_verb(
     everything: Annotated[
         bool, typer.Option("--all", help="Also what belongs to runs that are still going on.")
     ] = False,
+    images: Annotated[
+        bool, typer.Option("--images", help="Also images that were built here.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Find and remove what killed runs left: containers, mysqlds, private directories."""
     from mysqlprof.clean import clean
 
-    removed = clean(everything=everything, dry_run=dry_run)
+    cleaned = clean(everything=everything, images=images, dry_run=dry_run)
+    if cleaned.unseen:
+        ERR.print(Text(f"containers were not looked at: {plain(cleaned.unseen)}"), soft_wrap=True)
     if as_json:
-        print_json(removed)
+        print_json(cleaned.found)
         return
-    for text in removed:
+    for text in cleaned.found:
         OUT.print(Text(f"{'found' if dry_run else 'removed'} {plain(text)}"), soft_wrap=True)
-    if not removed:
+    if not cleaned.found:
         OUT.print("nothing was left behind")
 
 

@@ -5,6 +5,7 @@ from typing import Self
 
 import psutil
 
+from mysqlprof import host
 from mysqlprof.model import Caveat
 from mysqlprof.servers.admin import Admin
 from mysqlprof.statistics import THRESHOLDS
@@ -43,13 +44,10 @@ class StolenTime:
     """CPU time that a hypervisor gave to others since this was made."""
 
     def __init__(self) -> None:
-        self._before = psutil.cpu_times()
+        self._before = host.cpu_times()
 
     def caveats(self) -> list[Caveat]:
-        now = psutil.cpu_times()
-        total = sum(now[:8]) - sum(self._before[:8])
-        stolen = getattr(now, "steal", 0.0) - getattr(self._before, "steal", 0.0)
-        share = stolen / max(total, 1e-9)
+        share = host.steal_share(self._before, host.cpu_times())
         if share <= THRESHOLDS["max_steal_share"]:
             return []
         text = f"the hypervisor took {share * 100:.1f} % of the CPU time away during the run"

@@ -196,7 +196,7 @@ def _perf_of_containers(facts: HostFacts) -> Check:
         " (or run mysqlprof as root, or use --backend local)"
     )
     if facts.engine.state != "answers":
-        return Check(name, None, "not without root; no Docker engine anyway", needed_for)
+        return Check(name, None, "refused, but no Docker engine to use it with", needed_for)
     return Check(name, False, "other users' processes are refused", needed_for, _sudo(facts, grant))
 
 

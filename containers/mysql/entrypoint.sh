@@ -180,7 +180,7 @@ undo() {
 # asks the server ($1) to end, when one did.
 watch_statements() {
     executing= failed=
-    while IFS= read -r line; do
+    while IFS= read -r line && [ "$line" != "$end_of_log" ]; do
         printf '%s\n' "$line" >&2
         case $executing$line in
             *'Execution of init_file'*started*) executing=yes ;;
@@ -196,17 +196,19 @@ watch_statements() {
 
 # Executes the init file, whose last statement is SHUTDOWN.
 run_temporary_server() {
-    # Held open on both ends here: mysqld closes and opens its log at start, and the watcher must
-    # not take that moment for the end.
+    # Held open for reading and writing: mysqld closes its log and opens it again at start, and
+    # that must not pass for its end, which is a line of its own.
     exec 3<>"$temporary_log"
+    end_of_log='end of the log of the temporary server'
     "$@" --skip-networking --default-time-zone=SYSTEM --init-file="$init_file" \
         --log-error="$temporary_log" --log-error-verbosity=3 2>&3 3>&- &
     child=$!
-    watch_statements "$child" <"$temporary_log" 3>&- &
+    watch_statements "$child" <&3 &
     watcher=$!
     status=0
     wait "$child" || status=$?
     child=
+    printf '\n%s\n' "$end_of_log" >&3
     exec 3>&-
     wait "$watcher" || die 'A statement of the initialisation failed; see the [ERROR] above'
     if [ "$status" != 0 ]; then die "The temporary server failed with status $status"; fi

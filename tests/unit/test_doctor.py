@@ -237,4 +237,4 @@ def test_this_machine_can_be_examined() -> None:
     rows = doctor.checks()
     assert len({check.name for check in rows}) == len(rows)
     assert all(check.found and check.needed_for for check in rows)
-    assert all(check.mend for check in rows if not check.ok)
+    assert all(check.mend for check in rows if check.ok is False)

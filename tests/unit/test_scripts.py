@@ -141,3 +141,129 @@ def test_setup_explains_its_usage(arguments: list[str]) -> None:
     )
     assert done.returncode == 2
     assert "Usage: scripts/setup" in done.stderr
+
+
+# --- system packages --------------------------------------------------------------------------
+
+
+class Host:
+    """A PATH whose first programs are stubs, and scripts/lib on top of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stub("id", "echo 0")
+
+    def stub(self, program: str, body: str) -> None:
+        file = self.folder / program
+        file.write_text(f"#!/bin/bash\n{body}\n")
+        file.chmod(0o755)
+
+    def knows(self, *packages: str) -> None:
+        """Packages that apt could install."""
+        known = "|".join(packages) or "none"
+        self.stub(
+            "apt-cache",
+            f'case $2 in {known}) printf "$2:\\n  Candidate: 1.0\\n" ;; '
+            '*) printf "$2:\\n  Candidate: (none)\\n" ;; esac',
+        )
+
+    def run(self, code: str) -> "subprocess.CompletedProcess[str]":
+        libraries = "".join(
+            f". {ROOT}/scripts/lib/{n}.sh\n" for n in ("common", "system", "python")
+        )
+        return subprocess.run(
+            ["bash", "-c", f"set -euo pipefail\n{libraries}{code}"],
+            env={
+                **os.environ,
+                "PATH": f"{self.folder}:{os.environ['PATH']}",
+                "TMPDIR": str(self.folder),
+                "CALLS": str(self.folder / "calls"),
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def installed(self) -> list[str]:
+        """Packages of each `apt-get install`, in the order of the calls."""
+        calls = self.folder / "calls"
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        return [line.partition("--force-confold ")[2] for line in lines if "install" in line]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Host:
+    made = Host(tmp_path)
+    made.stub("apt-get", 'echo "$*" >>"$CALLS"')
+    return made
+
+
+def test_nothing_missing_asks_apt_for_nothing(machine: Host) -> None:
+    assert machine.run("need x true; install_missing").returncode == 0
+    assert machine.installed() == []
+
+
+def test_the_first_alternative_that_apt_knows_is_installed(machine: Host) -> None:
+    machine.knows("linux-tools-generic", "libaio1t64", "libaio1")
+    code = 'need "linux-perf linux-tools-generic" false; need "libaio1t64 libaio1" false'
+    assert machine.run(f"{code}; install_missing").returncode == 0
+    assert machine.installed() == ["linux-tools-generic libaio1t64"]
+
+
+def test_a_package_that_apt_does_not_know_is_named_and_the_rest_installed(machine: Host) -> None:
+    machine.knows("gcc")
+    done = machine.run("need chromium false; need gcc false; install_missing")
+    assert done.returncode == 4
+    assert "could not be installed: chromium" in done.stderr
+    assert machine.installed() == ["gcc"]
+
+
+def test_one_that_fails_does_not_take_the_others_with_it(machine: Host) -> None:
+    machine.knows("bad", "good")
+    machine.stub(
+        "apt-get", 'echo "$*" >>"$CALLS"; case $* in *bad*) echo "E: held"; exit 100 ;; esac'
+    )
+    done = machine.run("need bad false; need good false; install_missing")
+    assert done.returncode == 4
+    assert machine.installed() == ["bad good", "bad", "good"]
+    assert "could not be installed: bad\n" in done.stderr
+    assert "| E: held" in done.stderr
+
+
+def test_without_root_the_command_for_an_administrator_is_printed(machine: Host) -> None:
+    machine.knows("maven")
+    machine.stub("id", "echo 1000")
+    machine.stub("sudo", "exit 1")
+    done = machine.run("need maven false; install_missing")
+    assert done.returncode == 4
+    assert "apt-get install -y --no-install-recommends maven\n" in done.stderr
+    assert machine.installed() == []
+
+
+def test_sudo_is_used_and_proxies_are_handed_on(machine: Host) -> None:
+    machine.knows("maven")
+    machine.stub("id", "echo 1000")
+    machine.stub("sudo", 'echo "sudo $*" >>"$CALLS"')
+    done = machine.run("export https_proxy=proxy:1; need maven false; install_missing")
+    assert done.returncode == 0, done.stderr
+    assert machine.installed() == ["maven"]
+    calls = (machine.folder / "calls").read_text()
+    assert re.search(r"^sudo env .*\bhttps_proxy=proxy:1 .*apt-get install", calls, re.MULTILINE)
+
+
+def test_a_perf_wrapper_without_its_kernels_tools_is_not_a_perf(machine: Host) -> None:
+    machine.stub("perf", "echo WARNING: perf not found for kernel; exit 2")
+    here = [
+        *Path("/usr/lib").glob("linux-tools*/perf"),
+        *Path("/usr/lib/linux-tools").glob("*/perf"),
+    ]
+    assert (machine.run("have_perf").returncode == 0) is bool(here)
+    machine.stub("perf", "echo perf version 6.8")
+    assert machine.run("have_perf").returncode == 0
+
+
+def test_either_name_of_a_renamed_library_will_do(machine: Host) -> None:
+    machine.stub("ldconfig", r"printf '\tlibaio.so.1t64 (libc6,x86-64) => /lib/libaio.so.1t64\n'")
+    assert machine.run("have_library libaio.so.1 libaio.so.1t64").returncode == 0
+    assert machine.run("have_library libaio.so.1").returncode != 0
