@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 from docker import DockerClient
 
+from mysqlprof import workdir
 from mysqlprof.errors import EnvironmentLacks
-from mysqlprof.servers import engine, workdir
+from mysqlprof.servers import engine
 
 
 @dataclass

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
@@ -23,10 +23,12 @@ from types import TracebackType
 from urllib.parse import urlencode
 
 from mysqlprof.cache import cache_dir, locked
+from mysqlprof.children import end_with_parent
 from mysqlprof.drivers.base import DriverFailed, Execution, Options
 from mysqlprof.errors import EnvironmentLacks, MysqlprofError, UsageError
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import fetch_maven
+from mysqlprof.workdir import work_directory
 from mysqlprof.workload import DATABASE, Statement
 
 DEFAULT_VERSION = "8.0.33"
@@ -64,9 +66,10 @@ class ConnectorJ:
     def __enter__(self) -> "ConnectorJ":
         jar = _jar(self._version)
         classes = _compiled()
-        self._folder = Path(tempfile.mkdtemp(prefix="mysqlprof-driver-"))
-        self._files = _StatementFiles(self._folder)
-        self._errors = (self._folder / "stderr").open("w+b")
+        self._stack = ExitStack()
+        folder = self._stack.enter_context(work_directory("driver"))
+        self._files = _StatementFiles(folder)
+        self._errors = self._stack.enter_context((folder / "stderr").open("w+b"))
         self._jvm = subprocess.Popen(
             [_java("java"), *_JVM_OPTIONS, "-cp", f"{classes}{os.pathsep}{jar}", "DriverHost"],
             stdin=subprocess.PIPE,
@@ -74,6 +77,7 @@ class ConnectorJ:
             stderr=self._errors,
             bufsize=0,
             start_new_session=True,  # Ctrl-C is the orchestrator's to handle
+            preexec_fn=end_with_parent,
         )
         return self
 
@@ -91,8 +95,7 @@ class ConnectorJ:
         except subprocess.TimeoutExpired:
             self._jvm.kill()
             self._jvm.wait()
-        self._errors.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._stack.close()
 
     def describe(self) -> dict[str, str]:
         return {

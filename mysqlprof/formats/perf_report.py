@@ -25,7 +25,7 @@ nothing more, and cost perf twice the memory.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mysqlprof.formats.kernel import KernelMarker, is_kernel_module
@@ -154,6 +154,40 @@ def parse_perf_report(
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
     return tuple(section.report(lost) for section in sections)
+
+
+def merge_reports(
+    parts: Sequence[tuple[PerfReport, ...]], *, filtered: bool = False
+) -> tuple[PerfReport, ...]:
+    """The reports of parts of one recording (`perf report --time`) as those of the whole.
+
+    Raises ValueError where a part contradicts itself. perf counts lost samples over the whole
+    recording in each part.
+    """
+    by_event: dict[str, list[PerfReport]] = {}
+    for report in (report for part in parts for report in part):
+        if wrong := report.discrepancy(filtered=filtered):
+            raise ValueError(wrong)
+        by_event.setdefault(report.event, []).append(report)
+    return tuple(_merged(reports) for reports in by_event.values())
+
+
+def _merged(reports: list[PerfReport]) -> PerfReport:
+    stacks: Counter[Stack] = Counter()
+    for report in reports:
+        for stack, count in report.stacks.items():
+            stacks[stack] += count
+    samples = sum(report.samples for report in reports)
+    return PerfReport(
+        event=reports[0].event,
+        stacks=FoldedStacks(stacks),
+        samples=samples,
+        announced=_rounded(samples),
+        lost=max(report.lost for report in reports),
+        modules={frame: dso for report in reports for frame, dso in report.modules.items()},
+        unresolved=sum(report.unresolved for report in reports),
+        unresolved_leaf=sum(report.unresolved_leaf for report in reports),
+    )
 
 
 def choose_event(reports: Iterable[PerfReport], event: str | None = None) -> PerfReport:

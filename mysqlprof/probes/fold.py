@@ -8,6 +8,8 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import IO
 
@@ -16,11 +18,16 @@ from mysqlprof.formats.perf_report import (
     SEPARATOR,
     PerfReport,
     choose_event,
+    merge_reports,
     parse_perf_report,
 )
 
 TIMEOUT_S = 600.0
 
+_WORTH_PARTING = 16 * 2**20
+_MAX_PARTS = 4
+_FIRST_SAMPLE = re.compile(r"time of first sample : (\d+\.\d+)")
+_LAST_SAMPLE = re.compile(r"time of last sample : (\d+\.\d+)")
 _NO_STACKS = "Selected -g"
 _NO_SUCH_OPTION = re.compile(r"unknown (?:option|switch)|Usage: perf", re.IGNORECASE)
 
@@ -44,8 +51,7 @@ def fold(
     """
     if not perf_data.is_file():
         raise UsageError(f"{perf_data} is not a file", "give the perf.data that perf record wrote")
-    with tempfile.TemporaryFile() as words:
-        reports = tuple(_reports(_command(perf_data, perf, pid, symfs), words, commands))
+    reports = _folded(perf_data, perf, _command(perf_data, perf, pid, symfs), pid, commands)
     if not any(report.samples for report in reports):
         of_process = "" if pid is None else f" of process {pid}"
         raise PartialData(
@@ -58,6 +64,65 @@ def fold(
         raise UsageError(f"{perf_data} has {error}", "choose one of them, or none") from None
     _check(report, perf_data, perf, pid)
     return report
+
+
+def _folded(
+    perf_data: Path, perf: str, command: list[str], pid: int | None, commands: bool
+) -> tuple[PerfReport, ...]:
+    """All events' reports. A large recording is read in parts, by as many processes as CPUs."""
+
+    def part(period: list[str]) -> tuple[PerfReport, ...]:
+        with tempfile.TemporaryFile() as words:
+            return _reports([*command, *period], words, commands)
+
+    periods = _periods(perf_data, perf)
+    if len(periods) == 1:
+        return part([])
+    with ThreadPoolExecutor(len(periods)) as pool:
+        parts = list(pool.map(part, periods))
+    try:
+        return merge_reports(parts, filtered=pid is not None)
+    except ValueError as error:
+        raise PartialData(f"{perf_data} was not folded completely: {error}", "try again") from error
+
+
+def _periods(perf_data: Path, perf: str) -> list[list[str]]:
+    """perf's --time options that part a large recording; [[]] for one that is not worth it.
+
+    Periods include both their ends and times have nanoseconds: one begins a nanosecond after the
+    one before it ends, the first and the last are open, so no sample is missed or counted twice.
+    """
+    parts = min(len(os.sched_getaffinity(0)), _MAX_PARTS)
+    if parts < 2 or perf_data.stat().st_size < _WORTH_PARTING:
+        return [[]]
+    try:
+        header = subprocess.run(
+            [perf, "report", "-f", "--header-only", "-i", str(perf_data)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_environment(),
+            timeout=TIMEOUT_S,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return [[]]
+    first, last = _FIRST_SAMPLE.search(header), _LAST_SAMPLE.search(header)
+    if first is None or last is None:  # a recording that was cut short, or came through a pipe
+        return [[]]
+    begin, end = (_nanoseconds(found[1]) for found in (first, last))
+    ends = [begin + (end - begin) * part // parts for part in range(1, parts)]
+    starts = ["", *(_seconds(end + 1) for end in ends)]
+    stops = [*(_seconds(end) for end in ends), ""]
+    return [[f"--time={start},{stop}"] for start, stop in zip(starts, stops, strict=True)]
+
+
+def _nanoseconds(seconds: str) -> int:
+    return int(Decimal(seconds).scaleb(9))
+
+
+def _seconds(nanoseconds: int) -> str:
+    return f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09}"
 
 
 def _command(perf_data: Path, perf: str, pid: int | None, symfs: Path | None) -> list[str]:

@@ -7,15 +7,16 @@ acknowledged on another, so that a window begins and ends where the driver's cal
 import os
 import select
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from mysqlprof.children import end_with_parent
 from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.workdir import work_directory
 
 _ACK_TIMEOUT_S = 30.0
 _MAX_RECORDING_S = 3600
@@ -47,8 +48,8 @@ class PerfRecording:
         self.window_s = 0.0
 
     def __enter__(self) -> "PerfRecording":
-        self._folder = tempfile.TemporaryDirectory(prefix="mysqlprof-perf-")
-        folder = Path(self._folder.name)
+        self._folder = ExitStack()
+        folder = self._folder.enter_context(work_directory("perf"))
         self.data = folder / "perf.data"
         self._log = folder / "log"
         control, acknowledge = folder / "control", folder / "acknowledge"
@@ -65,6 +66,7 @@ class PerfRecording:
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # Ctrl-C is the orchestrator's to handle
+                    preexec_fn=end_with_parent,
                 )
             self._say("disable")
         except BaseException:
@@ -126,7 +128,7 @@ class PerfRecording:
         for descriptor in (self._control, self._acknowledge):
             with suppress(OSError):
                 os.close(descriptor)
-        self._folder.cleanup()
+        self._folder.close()
 
     def __exit__(
         self,

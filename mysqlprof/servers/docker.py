@@ -38,7 +38,7 @@ from mysqlprof.servers.engine import (
     state_of,
 )
 from mysqlprof.servers.resolve import ImageResolver, ResolvedImage
-from mysqlprof.servers.workdir import work_directory
+from mysqlprof.workdir import work_directory
 
 _USER = "mysqlprof"
 _PORT = "3306/tcp"

@@ -14,7 +14,7 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 
 from mysqlprof.errors import EnvironmentLacks, MysqlprofError, ServerFailed, UsageError
-from mysqlprof.servers.owner import Owner
+from mysqlprof.owner import Owner
 
 LABEL = "io.mysqlprof"
 RUN_LABEL = f"{LABEL}.run"

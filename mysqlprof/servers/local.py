@@ -1,6 +1,5 @@
 """The local backend: a real mysqld as a child process, from the catalog's archives."""
 
-import ctypes
 import hashlib
 import os
 import secrets
@@ -15,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from mysqlprof.cache import cache_dir, locked
+from mysqlprof.children import end_with_parent
 from mysqlprof.elf import build_id
 from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import BackendName, Endpoint, LaunchSpec, ServerInfo
@@ -23,13 +23,12 @@ from mysqlprof.servers.admin import Admin, wait_until
 from mysqlprof.servers.archives import Installation, installation
 from mysqlprof.servers.base import Server
 from mysqlprof.servers.container_files import cnf_fragments
-from mysqlprof.servers.workdir import work_directory
+from mysqlprof.workdir import work_directory
 
 _USER = "mysqlprof"
 _START_DEADLINE_S = 60.0
 _STOP_DEADLINE_S = 20.0
 _START_ATTEMPTS = 3
-_PR_SET_PDEATHSIG = 1
 
 
 class LocalServer:
@@ -263,8 +262,7 @@ def _spawn(
     allowed = _cpu_set(cpus)
 
     def in_child() -> None:
-        # A mysqld must not outlive an orchestrator that was killed without a chance to clean up.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        end_with_parent()
         if allowed:
             os.sched_setaffinity(0, allowed)
 

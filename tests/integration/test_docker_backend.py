@@ -14,10 +14,10 @@ import pytest
 from docker import DockerClient
 from docker_helpers import VERSION, of_run, volumes
 
+from mysqlprof import workdir
 from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import LaunchSpec, Limits
 from mysqlprof.servers import docker as backend_module
-from mysqlprof.servers import workdir
 from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.docker import DockerBackend, DockerServer
 from mysqlprof.servers.engine import connect, find_leftovers, remove_leftover

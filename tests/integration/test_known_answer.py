@@ -3,12 +3,15 @@
 import math
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from mysqlprof.errors import EnvironmentLacks, PartialData, UsageError
+from mysqlprof.probes import fold as fold_module
 from mysqlprof.probes.fold import fold
+from mysqlprof.probes.perf import PerfOptions, PerfRecording
 
 pytestmark = pytest.mark.perf
 
@@ -63,6 +66,41 @@ def test_seventy_to_thirty_is_found(recording: Path, perf: str) -> None:
     # runs. One point more for the timer's step, which is no random draw.
     margin = 4 * math.sqrt(0.7 * 0.3 / (seventy + thirty)) + 0.01
     assert share == pytest.approx(0.7, abs=margin)
+
+
+def test_the_probe_samples_its_windows_and_nothing_else(perf: str, program: Path) -> None:
+    """The probe that profiles servers, on a process that runs before, between and after windows."""
+    options = PerfOptions(perf, "", "cpu-clock", RATE_HZ, "fp")
+    running = subprocess.Popen([program, "30"])
+    try:
+        with PerfRecording(options, running.pid) as recording:
+            for _ in range(3):
+                with recording.window():
+                    time.sleep(0.5)
+                time.sleep(0.2)
+            report = fold(recording.finish(), perf)
+            window_s = recording.window_s
+    except EnvironmentLacks as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    finally:
+        running.kill()
+        running.wait()
+    assert 1.5 <= window_s < 2.5
+    # The program is one thread: more samples than its windows have periods came from outside.
+    assert 0.2 * RATE_HZ * window_s < report.samples < 1.05 * RATE_HZ * window_s + 3
+    inclusive = report.stacks.inclusive_counts()
+    share = inclusive["seventy"] / (inclusive["seventy"] + inclusive["thirty"])
+    assert share == pytest.approx(0.7, abs=4 * math.sqrt(0.7 * 0.3 / report.samples) + 0.02)
+
+
+def test_a_recording_folded_in_parts_is_the_same(
+    recording: Path, perf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fold(recording, perf)
+    monkeypatch.setattr(fold_module, "_WORTH_PARTING", 0)
+    monkeypatch.setattr(fold_module.os, "sched_getaffinity", lambda _: {0, 1, 2})
+    assert len(fold_module._periods(recording, perf)) == 3
+    assert fold(recording, perf) == whole
 
 
 def test_nothing_else_takes_the_time(recording: Path, perf: str) -> None:

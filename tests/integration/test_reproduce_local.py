@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from mysqlprof.servers.admin import wait_until
-from mysqlprof.servers.workdir import leftovers
+from mysqlprof.workdir import leftovers
 
 pytestmark = [
     pytest.mark.server,

@@ -9,10 +9,10 @@ from docker.errors import APIError, DockerException
 
 from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import Limits
+from mysqlprof.owner import Owner
 from mysqlprof.servers import engine
 from mysqlprof.servers.docker import _Secrets, describe_state
 from mysqlprof.servers.engine import connect, engine_error, find_leftovers
-from mysqlprof.servers.owner import Owner
 from mysqlprof.servers.resolve import Reference, _why, substitution
 
 EXITED = {"Running": False, "OOMKilled": False, "ExitCode": 0, "Error": ""}

@@ -1,5 +1,6 @@
 """The report's stacks against those of `perf script` over the same recordings."""
 
+import dataclasses
 import gzip
 import re
 from collections import Counter
@@ -9,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from mysqlprof.formats.kernel import KernelMarker, is_entry_point, is_kernel_module
-from mysqlprof.formats.perf_report import PerfReport, choose_event, parse_perf_report
-from mysqlprof.stacks import Stack
+from mysqlprof.formats.perf_report import (
+    PerfReport,
+    choose_event,
+    merge_reports,
+    parse_perf_report,
+)
+from mysqlprof.stacks import FoldedStacks, Stack
 
 DATA = Path(__file__).parent.parent / "data"
 RECORDINGS = [
@@ -252,3 +258,33 @@ def test_known_names_help_where_the_entry_was_cut_off() -> None:
 
 def test_the_kernels_inner_functions_are_no_entry_points() -> None:
     assert not any(map(is_entry_point, ["exc_page_fault", "vfs_read", "main", "native_write_msr"]))
+
+
+def part(event: str, samples: int, lost: int = 0) -> PerfReport:
+    return PerfReport(
+        event=event,
+        stacks=FoldedStacks({("a", "b"): samples}),
+        samples=samples,
+        announced=str(samples),
+        lost=lost,
+        modules={"b": "/lib/x"},
+        unresolved=1,
+        unresolved_leaf=0,
+    )
+
+
+def test_parts_of_a_recording_add_up_by_event() -> None:
+    merged = merge_reports(
+        [(part("cycles", 3, lost=2),), (part("cycles", 4, lost=2), part("x", 1))]
+    )
+    cycles, other = merged
+    assert (cycles.samples, cycles.stacks.total, cycles.unresolved) == (7, 7, 2)
+    assert cycles.lost == 2, "perf counts lost samples over the whole recording in each part"
+    assert (other.event, other.samples) == ("x", 1)
+    assert cycles.discrepancy() == ""
+
+
+def test_a_part_that_contradicts_itself_is_refused() -> None:
+    wrong = dataclasses.replace(part("cycles", 3), samples=4)
+    with pytest.raises(ValueError, match="stacks hold 3 samples, entries 4"):
+        merge_reports([(part("cycles", 1),), (wrong,)])

@@ -1,4 +1,4 @@
-"""Private directories of running servers, and how leftovers of killed runs are found.
+"""Private directories of what a run starts, and how leftovers of killed runs are found.
 
 A work directory is named mysqlprof-*, has mode 0700 and holds owner.json: the orchestrator that
 made it. Where that process is gone, the directory and its mysqld are leftovers.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from mysqlprof.servers.owner import Owner
+from mysqlprof.owner import Owner
 
 PREFIX = "mysqlprof-"
 _OWNER = "owner.json"
@@ -28,11 +28,11 @@ class Leftover:
     """A work directory without a living owner, and the mysqld that may still run in it."""
 
     path: Path
-    run_id: str
+    purpose: str
     mysqld: psutil.Process | None
 
     def describe(self) -> str:
-        what = f"directory {self.path}"
+        what = f"directory {self.path} ({self.purpose})"
         return f"{what} and mysqld {self.mysqld.pid}" if self.mysqld else what
 
 
@@ -49,11 +49,11 @@ def parents() -> list[Path]:
 
 
 @contextmanager
-def work_directory(run_id: str) -> Iterator[Path]:
-    """A private directory for one server, removed on the way out."""
+def work_directory(purpose: str) -> Iterator[Path]:
+    """A private directory (mode 0700), removed on the way out; `purpose` is told by `clean`."""
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parents()[0]))
     try:
-        owner = {"run": run_id, **Owner.myself().words()}
+        owner = {"purpose": purpose, **Owner.myself().words()}
         (path / _OWNER).write_text(json.dumps(owner), encoding="utf-8")
         yield path
     finally:
@@ -68,9 +68,9 @@ def leftovers(*, also_living: bool = False) -> list[Leftover]:
             read = _read_owner(path)
             if read is None or path.stat().st_uid != os.geteuid():
                 continue
-            run_id, owner = read
+            purpose, owner = read
             if also_living or not owner.lives():
-                found.append(Leftover(path, run_id, _mysqld_of(path)))
+                found.append(Leftover(path, purpose, _mysqld_of(path)))
     return found
 
 
@@ -93,7 +93,7 @@ def _read_owner(path: Path) -> tuple[str, Owner] | None:
     except (OSError, ValueError):
         return None
     owner = Owner.from_words(words) if isinstance(words, dict) else None
-    return (str(words.get("run", "")), owner) if owner else None
+    return (str(words.get("purpose", "")), owner) if owner else None
 
 
 def _mysqld_of(path: Path) -> psutil.Process | None:
