@@ -111,7 +111,7 @@ def attribute(stacks: FoldedStacks, rules: Rules) -> Attribution:
         category = rules.category_of(stack)
         own[category] += count
         leaves[stack[-1], category] += count
-        for found in rules.categories_within(stack):
+        for found in rules.categories_within(stack) | {category}:
             within[found] += count
     within[UNATTRIBUTED] = own[UNATTRIBUTED]
     assert own.total() == stacks.total, "every sample has exactly one category"

@@ -82,7 +82,7 @@ class LocalServer:
             arguments=dict(self._spec.arguments),
             limits=_limits(self._spec),
             ready_s=self.ready_s,
-            settings=_without_private_paths(settings, self.work, self._made_of.basedir),
+            settings=_without_private_names(settings, self.work, self._made_of.basedir),
         )
 
     def log_tail(self, lines: int = 20) -> str:
@@ -364,9 +364,10 @@ def _limits(spec: LaunchSpec) -> dict[str, float]:
     return {} if spec.limits.cpus is None else {"cpus": spec.limits.cpus}
 
 
-def _without_private_paths(settings: dict[str, str], work: Path, basedir: Path) -> dict[str, str]:
-    """Settings are published: keep their meaning, not this machine's directories."""
-    return {
+def _without_private_names(settings: dict[str, str], work: Path, basedir: Path) -> dict[str, str]:
+    """Settings are published: keep their meaning, not this machine's directories and name."""
+    published = {
         key: value.replace(str(work), "WORK").replace(str(basedir), "BASEDIR")
         for key, value in settings.items()
     }
+    return published | {"hostname": "HOST"}

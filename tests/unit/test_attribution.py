@@ -220,3 +220,15 @@ def test_rules_look_at_caller_and_surroundings() -> None:
     assert rules.category_of(("a", "b", "x")) == "under"
     assert rules.category_of(("x",)) == "free"
     assert rules.category_of(("b", "x")) == UNATTRIBUTED
+
+
+def test_what_a_category_has_by_itself_is_also_within_it() -> None:
+    stacks = FoldedStacks(
+        {
+            ("do_command(THD*)", "fault_in_iov_iter_readable_[k]"): 3,
+            ("do_command(THD*)", "asm_exc_page_fault_[k]", "clear_page_erms_[k]"): 2,
+            ("nothing_known",): 1,
+        }
+    )
+    for category in attribute(stacks, load_rules()).categories:
+        assert category.samples <= category.inclusive
