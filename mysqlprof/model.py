@@ -39,6 +39,8 @@ class Level(Frozen):
     """Global system variables: set at run time before each trial, or at launch when asked."""
     driver: dict[str, str | int | bool] = {}
     """Options of the driver: {"server_prepare": true}."""
+    driver_name: str = ""
+    """Which driver, as --driver names it ("connector-j:8.0.22"); empty: the run's own."""
     note: str = ""
 
 
@@ -115,6 +117,34 @@ class ArticleFigure(Frozen):
     what: str
 
 
+class ArticleTime(Frozen):
+    """A published time of one driver on one server."""
+
+    driver: str
+    server: str
+    server_prepare: bool
+    elapsed_ms: float
+
+
+class MatrixPlan(Frozen):
+    """What `matrix` varies (servers and drivers) and what it holds still."""
+
+    servers: list[str]
+    drivers: list[str]
+    fix: dict[str, str]
+    """Factor -> level, for all factors but the server and the compared one."""
+    compare: str
+    """The factor whose `slow` level is set against its `normal` one on each server and driver."""
+    slow: str
+    normal: str
+    slow_above: float
+    """A ratio whose whole interval lies above it is called slow."""
+    normal_below: float
+    regime: str
+    """One sentence: under which conditions the figures hold."""
+    article: list[ArticleTime] = []
+
+
 class Scenario(Frozen):
     name: str
     title: str
@@ -139,6 +169,7 @@ class Scenario(Frozen):
     profile: ProfilePlan = ProfilePlan()
     picture: Picture | None = None
     article: list[ArticleFigure] = []
+    matrix: MatrixPlan | None = None
 
 
 # --- plan ----------------------------------------------------------------------------------
@@ -152,6 +183,7 @@ class CellSpec(Frozen):
     launch: dict[str, str] = {}
     set: dict[str, str] = {}
     driver: dict[str, str | int | bool] = {}
+    driver_name: str = ""
 
     @property
     def role(self) -> str:
@@ -326,6 +358,33 @@ class ClaimResult(Frozen):
     essential: bool = True
 
 
+MatrixVerdict = Literal["slow", "normal", "cannot_tell", "not_measured"]
+
+
+class MatrixRow(Frozen):
+    """One driver on one server, with server-side prepare or without. A row of matrix.csv."""
+
+    server: str
+    """As asked for."""
+    version: str
+    """That really ran; empty where none did."""
+    driver: str
+    server_prepare: bool
+    trials: int = 0
+    median_ms: float | None = None
+    ci_low_ms: float | None = None
+    ci_high_ms: float | None = None
+    ratio: float | None = None
+    """Server-side over client-side prepare, same driver and server."""
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    verdict: MatrixVerdict
+    """Of the ratio, in rows with server-side prepare; the others are its measure, so "normal"."""
+    article_ms: float | None = None
+    gap: str = ""
+    """Why it was not measured: the driver is not installed, the server did not start."""
+
+
 class AttributionRow(Frozen):
     """One row of attribution.csv. `function` is empty in a category's own row.
 
@@ -382,6 +441,7 @@ class Run(Frozen):
     cells: list[CellResult] = []
     contrasts: list[ContrastResult] = []
     claims: list[ClaimResult] = []
+    matrix: list[MatrixRow] = []
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

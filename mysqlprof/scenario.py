@@ -130,6 +130,7 @@ def _cell(
             launch=merged.launch | value.launch,
             set=merged.set | value.set,
             driver=merged.driver | value.driver,
+            driver_name=value.driver_name or merged.driver_name,
         )
     launch, switched = merged.launch, merged.set
     if toggle == "startup":
@@ -145,6 +146,7 @@ def _cell(
         launch=launch,
         set=switched,
         driver=merged.driver,
+        driver_name=merged.driver_name,
     )
 
 
