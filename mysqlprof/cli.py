@@ -32,6 +32,8 @@ from mysqlprof.terminal import (
     complain,
     plain,
     plain_table,
+    print_bisect,
+    print_matrix,
     print_summary,
 )
 
@@ -90,15 +92,36 @@ def root(
 # --- reproduce --------------------------------------------------------------------------------
 
 
+BackendOption = Annotated[
+    BackendChoice, typer.Option(help="Where servers run; auto prefers Docker.")
+]
+RowsOption = Annotated[int | None, typer.Option(min=1, help="Rows of the insert.")]
+ColumnsOption = Annotated[int | None, typer.Option(min=1, help="Columns of the insert.")]
+ValueBytesOption = Annotated[
+    int | None, typer.Option(min=1, help="Bytes in each value of a text column.")
+]
+TrialsOption = Annotated[int | None, typer.Option(min=1, help="Timed trials a cell, exactly.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of values and order.")]
+OutOption = Annotated[Path | None, typer.Option(metavar="RUN", help="Run directory to make.")]
+ForceOption = Annotated[bool, typer.Option(help="Replace an existing run directory.")]
+ToggleOption = Annotated[
+    Literal["runtime", "startup"],
+    typer.Option(help="Switch logs on running servers, or start a server for each setting."),
+]
+CpusOption = Annotated[float | None, typer.Option(min=0.1, help="CPU limit of each server.")]
+MemoryOption = Annotated[
+    str, typer.Option(metavar="SIZE", help="Memory limit of each server (Docker): 2G.")
+]
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="Built-in name, or a scenario's .toml file.")
+]
+
+
 @app.command("reproduce")
 def reproduce_verb(
     context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="Built-in name, or a scenario's .toml file.")
-    ],
-    backend: Annotated[
-        BackendChoice, typer.Option(help="Where servers run; auto prefers Docker.")
-    ] = "auto",
+    name: ScenarioArgument,
+    backend: BackendOption = "auto",
     before: Annotated[str, typer.Option(metavar="V", help="Version said to be slow.")] = "",
     after: Annotated[str, typer.Option(metavar="V", help="Control version.")] = "",
     image: Annotated[
@@ -110,22 +133,17 @@ def reproduce_verb(
     ] = None,
     driver: Annotated[DriverName, typer.Option(help="Client driver.")] = "connector-j",
     driver_version: Annotated[str, typer.Option(metavar="V", help="Connector/J's version.")] = "",
-    rows: Annotated[int | None, typer.Option(min=1, help="Rows of the insert.")] = None,
-    columns: Annotated[int | None, typer.Option(min=1, help="Columns of the insert.")] = None,
-    value_bytes: Annotated[
-        int | None, typer.Option(min=1, help="Bytes in each value of a text column.")
-    ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="Timed trials a cell.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of values and order.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="RUN", help="Run directory to make.")] = None,
-    force: Annotated[bool, typer.Option(help="Replace an existing run directory.")] = False,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    value_bytes: ValueBytesOption = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
     quick: Annotated[
-        bool, typer.Option(help="Fewer trials, smaller values, two profiles: a first look.")
+        bool, typer.Option(help="Fewer trials, smaller values, fewer profiles: a first look.")
     ] = False,
-    toggle: Annotated[
-        Literal["runtime", "startup"],
-        typer.Option(help="Switch logs on running servers, or start a server for each setting."),
-    ] = "runtime",
+    toggle: ToggleOption = "runtime",
     profile: Annotated[bool, typer.Option(help="Record perf profiles.")] = True,
     call_graph: Annotated[
         str, typer.Option(metavar="fp|dwarf[,BYTES]", help="How perf walks stacks.")
@@ -133,14 +151,13 @@ def reproduce_verb(
     frequency: Annotated[
         int, typer.Option("--frequency", "-F", min=1, help="Samples a second.")
     ] = 999,
-    cpus: Annotated[float | None, typer.Option(min=0.1, help="CPU limit of each server.")] = None,
-    memory: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory limit of each server (Docker): 2G.")
-    ] = "",
+    cpus: CpusOption = None,
+    memory: MemoryOption = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Launch servers, drive the workload, profile, and hand back a verdict with its evidence."""
-    from mysqlprof.reproduce import Request, reproduce
+    from mysqlprof.reproduce import reproduce
+    from mysqlprof.request import Request
 
     request = Request(
         scenario=name,
@@ -176,6 +193,127 @@ def reproduce_verb(
     raise typer.Exit(exit_code(run))
 
 
+@app.command("matrix")
+def matrix_verb(
+    context: typer.Context,
+    name: ScenarioArgument,
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="V", help="A server's version; repeat it.")
+    ] = None,
+    driver: Annotated[
+        list[str] | None,
+        typer.Option(metavar="D", help="connector-j:8.0.33, python, go, node...; repeat it."),
+    ] = None,
+    backend: BackendOption = "auto",
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    value_bytes: ValueBytesOption = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    quick: Annotated[bool, typer.Option(help="Fewer trials, smaller values.")] = False,
+    toggle: ToggleOption = "runtime",
+    cpus: CpusOption = None,
+    memory: MemoryOption = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Every driver on every server, with server-side prepare and without: which one is hit?"""
+    from mysqlprof.matrix import matrix
+    from mysqlprof.request import Request
+
+    request = Request(
+        scenario=name,
+        backend=backend,
+        rows=rows,
+        columns=columns,
+        value_bytes=value_bytes,
+        trials=trials,
+        seed=seed,
+        out=out,
+        force=force,
+        quick=quick,
+        toggle=toggle,
+        profile=False,
+        cpus=cpus,
+        memory=checked_size(memory),
+        command=("mysqlprof", *sys.argv[1:]),
+    )
+    interrupts: Interrupts = context.obj
+    with TerminalProgress(interrupts) as progress:
+        run, path = matrix(request, server or [], driver or [], progress, interrupts)
+    if as_json:
+        print_json(run.model_dump(mode="json"))
+    else:
+        print_matrix(run, path)
+    raise typer.Exit(matrix_exit_code(run))
+
+
+@app.command("bisect")
+def bisect_verb(
+    context: typer.Context,
+    name: ScenarioArgument,
+    bad: Annotated[str, typer.Option(metavar="V", help="An older version that shows it.")],
+    good: Annotated[str, typer.Option(metavar="V", help="A newer version that does not.")],
+    every: Annotated[
+        bool, typer.Option("--every", help="Measure all versions between, not only a path.")
+    ] = False,
+    driver: Annotated[DriverName, typer.Option(help="Client driver.")] = "connector-j",
+    backend: BackendOption = "auto",
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    value_bytes: ValueBytesOption = None,
+    trials: TrialsOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    quick: Annotated[bool, typer.Option(help="Fewer trials, smaller values.")] = False,
+    toggle: ToggleOption = "runtime",
+    profile: Annotated[bool, typer.Option(help="Record a profile at each point.")] = True,
+    cpus: CpusOption = None,
+    memory: MemoryOption = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """The first version in the catalog that no longer shows the scenario's symptom."""
+    from mysqlprof.bisect import bisect
+    from mysqlprof.request import Request
+
+    request = Request(
+        scenario=name,
+        backend=backend,
+        driver=driver,
+        rows=rows,
+        columns=columns,
+        value_bytes=value_bytes,
+        trials=trials,
+        seed=seed,
+        out=out,
+        force=force,
+        quick=quick,
+        toggle=toggle,
+        profile=profile,
+        cpus=cpus,
+        memory=checked_size(memory),
+        command=("mysqlprof", *sys.argv[1:]),
+    )
+    interrupts: Interrupts = context.obj
+    with TerminalProgress(interrupts) as progress:
+        run, path = bisect(request, bad, good, progress, interrupts, every=every)
+    if as_json:
+        print_json(run.model_dump(mode="json"))
+    else:
+        print_bisect(run, path)
+    raise typer.Exit(bisect_exit_code(run))
+
+
+def bisect_exit_code(run: Run) -> int:
+    """0 when both sides of the border were found; 5 when only one was."""
+    code = exit_code(run)
+    if code in (0, 5):
+        return 0 if run.bisect and run.bisect.last_bad and run.bisect.first_good else 5
+    return code
+
+
 def exit_code(run: Run) -> int:
     if run.status == "interrupted":
         return 130
@@ -184,6 +322,15 @@ def exit_code(run: Run) -> int:
     if any(caveat.partial for caveat in run.caveats):
         return 4
     return 0 if run.verdict == "reproduced" else 5
+
+
+def matrix_exit_code(run: Run) -> int:
+    """A matrix has no verdict of its own: it is done when its cells were measured.
+
+    A driver that is not installed is a gap with a name, and no failure.
+    """
+    code = exit_code(run)
+    return 0 if code == 5 else code
 
 
 def parse_images(texts: list[str]) -> dict[str, str]:

@@ -5,9 +5,12 @@ Raised anywhere, caught once, in `cli`.
 
 
 class MysqlprofError(Exception):
-    """`message` is one sentence; `hint` is the next action (often a command to copy)."""
+    """`message` is one sentence; `hint` is the next action (often a command to copy).
 
-    exit_code = 1
+    Never raised itself: each kind below has its exit code. 1 is for gates that failed.
+    """
+
+    exit_code: int
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -80,7 +80,8 @@ class Bench:
     plan: Plan
     workload: Workload
     backend: Backend
-    driver: Driver
+    drivers: Mapping[str, Driver]
+    """By the names that cells give; "" is the driver of cells that name none."""
     run_dir: RunDirectory
     options: RunOptions
     progress: Progress
@@ -101,7 +102,7 @@ class _Experiment:
         self._plan = bench.plan
         self._workload = bench.workload
         self._backend = bench.backend
-        self._driver = bench.driver
+        self._drivers = bench.drivers
         self._run_dir = bench.run_dir
         self._options = bench.options
         self._progress = bench.progress
@@ -119,6 +120,7 @@ class _Experiment:
     # --- the order of steps ---
 
     def run(self) -> Run:
+        self._interrupts.arm()
         self._write("running")
         steal = StolenTime()
         status: RunStatus = "complete"
@@ -157,11 +159,15 @@ class _Experiment:
         for name, spec in self._launches.specs.items():
             self._progress.step(f"starting {name}: MySQL {spec.requested or spec.image}")
             server = stack.enter_context(self._backend.launch(spec, name))
-            admin = Admin(server.endpoint)
-            stack.callback(admin.close)
-            for statement in self._workload.setup:
-                admin.query(statement)
-            info = server.info()
+            try:
+                admin = Admin(server.endpoint)
+                stack.callback(admin.close)
+                for statement in self._workload.setup:
+                    admin.query(statement)
+                info = server.info()
+            except (pymysql.MySQLError, OSError) as error:
+                why = server.why_dead() or error
+                raise ServerFailed(f"{name}: {why}", server.log_tail()) from error
             self._servers[name] = _Running(server, admin, info)
             asked = f" (asked for {info.requested})" if info.substitution else ""
             self._progress.note(
@@ -221,10 +227,13 @@ class _Experiment:
                     self._caveats.append(
                         Caveat(
                             kind="profile",
-                            text=f"{cell_id}: no profile: {error.message}",
+                            text=f"{cell_id}: no {self._lacking(cell_id)}: {error.message}",
                             partial=True,
                         )
                     )
+
+    def _lacking(self, cell_id: str) -> str:
+        return "flame graph" if cell_id in self._profiles else "profile"
 
     # --- one trial ---
 
@@ -242,7 +251,8 @@ class _Experiment:
         for name, value in cell.set.items():
             admin.set_global(name, value)
         endpoint = running.server.endpoint
-        with self._driver.session(endpoint, self._workload.statement, cell.driver) as session:
+        driver = self._drivers[cell.driver_name]
+        with driver.session(endpoint, self._workload.statement, cell.driver) as session:
             before = Counters.read(admin, running.server.pid)
             with window:
                 execution = session.execute()
@@ -319,8 +329,12 @@ class _Experiment:
             profiled_ms=[trial.elapsed_ms for trial in trials],
         )
         self._profiles[cell.id] = (info, report.stacks)
-        self._run_dir.write_profile(info, report.stacks, self._draw(cell, info, report.stacks))
-        self._write_attribution()
+        svg = None
+        try:
+            svg = self._draw(cell, info, report.stacks)
+        finally:  # a picture that cannot be drawn does not cost the profile
+            self._run_dir.write_profile(info, report.stacks, svg)
+            self._write_attribution()
 
     def _draw(self, cell: CellSpec, info: ProfileInfo, stacks: FoldedStacks) -> str | None:
         if stacks.total == 0:
@@ -430,7 +444,8 @@ class _Experiment:
             if done < self._plan.scenario.trials:
                 missing.append(f"{cell.id}: {done} of {self._plan.scenario.trials} timed trials")
         if self._options.perf is None:
-            missing.append("profiles: not asked for")
+            if self._plan.scenario.profile.cells:
+                missing.append("profiles: not asked for")
         else:
             missing += [
                 f"{cell}: profile" for cell in self._plan.profiled if cell not in self._profiles
@@ -454,7 +469,8 @@ class _Experiment:
                 warmups=self._plan.scenario.warmups,
                 cells=list(self._plan.cells),
             ),
-            driver=self._driver.describe(),
+            driver=self._drivers[""].describe() if "" in self._drivers else {},
+            drivers={name: d.describe() for name, d in self._drivers.items() if name},
             workload=self._workload.facts(),
             environment=dict(self._options.environment),
             servers=[running.info for running in self._servers.values()],

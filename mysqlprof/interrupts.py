@@ -24,6 +24,11 @@ class Interrupts:
         self._shielded = False
         self._old: dict[signal.Signals, Any] = {}
 
+    def arm(self) -> None:
+        """Before another measurement in the same process: signals are heard again."""
+        if not self.requested:
+            self._deferring = self._shielded = False
+
     def defer(self) -> None:
         self._deferring = True
 

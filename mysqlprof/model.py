@@ -16,7 +16,7 @@ ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
-DriverName = Literal["connector-j", "python"]
+DriverName = Literal["connector-j", "python", "go", "node"]
 
 
 class Frozen(BaseModel):
@@ -145,6 +145,22 @@ class MatrixPlan(Frozen):
     article: list[ArticleTime] = []
 
 
+class BisectPlan(Frozen):
+    """What `bisect` looks for in each version: the scenario's symptom, as one ratio."""
+
+    fix: dict[str, str]
+    """Factor -> level, for all factors but the server and the compared one."""
+    compare: str
+    """The factor whose `shows` level is set against its `absent` one."""
+    shows: str
+    absent: str
+    above: float
+    """The symptom shows where the ratio's whole interval lies above it, and is absent where the
+    whole interval lies below."""
+    category: str
+    """Of the attribution: its share is printed beside each point."""
+
+
 class Scenario(Frozen):
     name: str
     title: str
@@ -170,6 +186,7 @@ class Scenario(Frozen):
     picture: Picture | None = None
     article: list[ArticleFigure] = []
     matrix: MatrixPlan | None = None
+    bisect: BisectPlan | None = None
 
 
 # --- plan ----------------------------------------------------------------------------------
@@ -385,6 +402,37 @@ class MatrixRow(Frozen):
     """Why it was not measured: the driver is not installed, the server did not start."""
 
 
+PointVerdict = Literal["shows", "absent", "cannot_tell"]
+
+
+class BisectPoint(Frozen):
+    """One version that was measured, in the order of the search."""
+
+    version: str
+    verdict: PointVerdict
+    ratio: float | None
+    ci_low: float | None
+    ci_high: float | None
+    trials: int
+    share: float | None
+    """Of the samples of the cell that would show it, inclusive, in the plan's category."""
+    why: str
+    """Why this version was measured: "an end", "the middle of 3 between 5.7.29 and 8.0.31"..."""
+
+
+class Bisect(Frozen):
+    bad: str
+    """As asked for."""
+    good: str
+    candidates: list[str]
+    """Versions from bad to good that can be run here, oldest first."""
+    points: list[BisectPoint]
+    last_bad: str = ""
+    first_good: str = ""
+    answer: str
+    """One sentence."""
+
+
 class AttributionRow(Frozen):
     """One row of attribution.csv. `function` is empty in a category's own row.
 
@@ -434,6 +482,9 @@ class Run(Frozen):
     scenario: str
     plan: PlanRecord
     driver: dict[str, str] = {}
+    """Of cells that name none: name, version, what runs it."""
+    drivers: dict[str, dict[str, str]] = {}
+    """The same for each driver that cells do name."""
     workload: dict[str, Any] = {}
     """Parameters, statement bytes, the prediction: what the workload was in numbers."""
     environment: dict[str, Any] = {}
@@ -442,6 +493,7 @@ class Run(Frozen):
     contrasts: list[ContrastResult] = []
     claims: list[ClaimResult] = []
     matrix: list[MatrixRow] = []
+    bisect: Bisect | None = None
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

@@ -1,23 +1,28 @@
-"""Fetch one file by the ordinary client of a package registry."""
+"""Programs that fetch or build for us: the ordinary clients of package registries, compilers."""
 
+import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from mysqlprof.errors import EnvironmentLacks
 
+NPM_INSTALL = "sudo apt-get install -y --no-install-recommends npm"
+
 _TIMEOUT_S = 600
+_CHECK_NETWORK = "check the network and the client's own settings (proxy, mirror, certificates)"
 _MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 def fetch_maven(coordinates: str, folder: Path) -> Path:
     """`group:artifact:version` -> the artifact's file in `folder`."""
-    mvn = _require("mvn", "sudo apt-get install -y --no-install-recommends maven")
+    mvn = require("mvn", "sudo apt-get install -y --no-install-recommends maven")
     folder.mkdir(parents=True, exist_ok=True)
     # Maven looks for a project in its working directory: give it an empty one.
     with tempfile.TemporaryDirectory() as nowhere:
-        _run(
+        run(
             [
                 mvn,
                 "--batch-mode",
@@ -26,7 +31,7 @@ def fetch_maven(coordinates: str, folder: Path) -> Path:
                 f"-Dartifact={coordinates}",
                 f"-DoutputDirectory={folder.absolute()}",
             ],
-            nowhere,
+            Path(nowhere),
             f"Maven could not fetch {coordinates}",
         )
     return _only_file(folder, coordinates)
@@ -34,34 +39,59 @@ def fetch_maven(coordinates: str, folder: Path) -> Path:
 
 def fetch_npm(package: str, folder: Path) -> Path:
     """`name@version` -> its tarball in `folder`. Nothing of the package is executed."""
-    npm = _require("npm", "sudo apt-get install -y --no-install-recommends npm")
+    npm = require("npm", NPM_INSTALL)
     folder.mkdir(parents=True, exist_ok=True)
-    _run(
+    run(
         [npm, "pack", "--ignore-scripts", "--silent", package],
-        str(folder),
+        folder,
         f"npm could not fetch {package}",
     )
     return _only_file(folder, package)
 
 
-def _require(program: str, install: str) -> str:
+def require(program: str, install: str) -> str:
     path = shutil.which(program)
     if path is None:
         raise EnvironmentLacks(f"{program} is not installed", install)
     return path
 
 
-def _run(command: list[str], cwd: str, failure: str) -> None:
-    hint = "check the network and the client's own settings (proxy, mirror, certificates)"
+def first_line(command: list[str], environment: Mapping[str, str] | None = None) -> str:
+    """What a program says of its version."""
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **(environment or {})},
+    )
+    return ((done.stdout or done.stderr).strip().splitlines() or ["unknown"])[0].strip()
+
+
+def run(
+    command: list[str],
+    cwd: Path,
+    failure: str,
+    *,
+    hint: str = _CHECK_NETWORK,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Raises EnvironmentLacks with the program's own words."""
     try:
         done = subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+            command,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
+            env={**os.environ, **(environment or {})},
         )
     except subprocess.TimeoutExpired:
         raise EnvironmentLacks(f"{failure} within {_TIMEOUT_S} s", hint) from None
     if done.returncode != 0:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        errors = [line for line in lines if "ERR" in line] or lines or ["no output"]
+        errors = [line for line in lines if "ERR" in line.upper()] or lines[-1:] or ["no output"]
         raise EnvironmentLacks(f"{failure}: {errors[0].strip()[:300]}", hint)
 
 

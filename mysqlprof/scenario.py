@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -140,7 +141,7 @@ def _cell(
         for factor in factors
     ]
     return CellSpec(
-        id="_".join(parts),
+        id="_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", part) for part in parts),
         levels=levels,
         env=merged.env,
         launch=launch,

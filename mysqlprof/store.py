@@ -4,7 +4,6 @@ Every file is written under a temporary name and renamed, so that a reader (or a
 killed) never meets half a file. trials.csv is complete after every trial.
 """
 
-import csv
 import hashlib
 import json
 import os
@@ -14,8 +13,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mysqlprof import csvfile
 from mysqlprof.errors import UsageError
-from mysqlprof.model import SCHEMA_VERSION, AttributionRow, ProfileInfo, Run, TrialResult
+from mysqlprof.model import (
+    SCHEMA_VERSION,
+    AttributionRow,
+    Frozen,
+    MatrixRow,
+    ProfileInfo,
+    Run,
+    TrialResult,
+)
 from mysqlprof.stacks import FoldedStacks
 
 _TRIAL_COLUMNS = [
@@ -125,16 +133,16 @@ class RunDirectory:
             plain = row.model_dump(exclude={"status"})
             table.append(
                 [
-                    *(_cell_text(plain[column]) for column in _TRIAL_COLUMNS),
+                    *(csvfile.text(plain[column]) for column in _TRIAL_COLUMNS),
                     *(cell.get(f, "") for f in factors),
                     *(str(row.status.get(c, "")) for c in counters),
                 ]
             )
-        self._write_csv("trials.csv", table)
+        csvfile.write(self.path / "trials.csv", table)
 
     def read_trials(self) -> list[TrialResult]:
         trials = []
-        for row in self._read_csv("trials.csv"):
+        for row in csvfile.read(self.path / "trials.csv"):
             status = {
                 key.removeprefix(_STATUS): int(value)
                 for key, value in row.items()
@@ -185,11 +193,13 @@ class RunDirectory:
     # --- attribution.csv ---
 
     def write_attribution(self, rows: Iterable[AttributionRow]) -> None:
-        columns = list(AttributionRow.model_fields)
-        self._write_csv(
-            "attribution.csv",
-            [columns, *([_cell_text(v) for v in row.model_dump().values()] for row in rows)],
-        )
+        self._write_rows("attribution.csv", AttributionRow, rows)
+
+    # --- matrix.csv ---
+
+    def write_matrix(self, rows: Iterable[MatrixRow]) -> None:
+        """One row a driver, server and kind of prepare; what was not measured is empty."""
+        self._write_rows("matrix.csv", MatrixRow, rows)
 
     # --- reports, logs, sums ---
 
@@ -220,35 +230,13 @@ class RunDirectory:
         os.replace(temporary, path)
         return path
 
-    def _write_csv(self, name: str, table: list[list[str]]) -> None:
-        path = self.path / name
-        temporary = path.with_name(path.name + ".tmp")
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [_not_a_formula(value) for value in row] for row in table
-            )
-        os.replace(temporary, path)
-
-    def _read_csv(self, name: str) -> list[dict[str, str]]:
-        path = self.path / name
-        if not path.is_file():
-            return []
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+    def _write_rows(self, name: str, kind: type[Frozen], rows: Iterable[Frozen]) -> None:
+        """A column a field of the model."""
+        values = ([csvfile.text(v) for v in row.model_dump().values()] for row in rows)
+        csvfile.write(self.path / name, [list(kind.model_fields), *values])
 
 
 def _looks_like_a_run(path: Path) -> bool:
     if not path.is_dir() or path.is_symlink():
         return False
     return (path / "run.json").exists() or (path / "trials.csv").exists() or not any(path.iterdir())
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _not_a_formula(value: str) -> str:
-    """Spreadsheets run cells that begin so; a quote in front makes them text."""
-    return "'" + value if value[:1] in ("=", "+", "@", "\t", "\r") else value

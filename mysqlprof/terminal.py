@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+from packaging.version import Version
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -104,11 +105,101 @@ def print_summary(run: Run, path: Path) -> None:
     OUT.print()
     OUT.print(claim_table(run))
     OUT.print()
+    print_footnotes(run, path)
+
+
+_POINT_STYLES = {"shows": "bold red", "absent": "green", "cannot_tell": "yellow"}
+
+
+def print_bisect(run: Run, path: Path) -> None:
+    """The answer, then the points, oldest version first."""
+    if run.bisect is None:
+        return
+    OUT.print(Text.assemble("\n", ("BISECT", "bold"), "  ", run.plan.definition.title))
+    OUT.print(Text(run.bisect.answer, style="bold"), soft_wrap=True)
+    OUT.print()
+    table = plain_table("version", "symptom")
+    for header in ("ratio", "95 % interval", "share", "trials"):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("measured as")
+    for number, point in sorted(
+        enumerate(run.bisect.points, 1), key=lambda pair: Version(pair[1].version)
+    ):
+        share = "-" if point.share is None else f"{point.share * 100:.1f} %"
+        table.add_row(
+            point.version,
+            Text(point.verdict.replace("_", " "), style=_POINT_STYLES[point.verdict]),
+            times(point.ratio),
+            f"{times(point.ci_low)} – {times(point.ci_high)}",
+            share,
+            str(point.trials),
+            f"{number}: {point.why}",
+        )
+    OUT.print(table)
+    OUT.print()
+    print_footnotes(run, path)
+
+
+_CELL_STYLES = {
+    "slow": "bold red",
+    "normal": "green",
+    "cannot_tell": "yellow",
+    "not_measured": "dim",
+}
+
+
+def print_matrix(run: Run, path: Path) -> None:
+    """One row a driver and server: both ways to prepare, the ratio, and the published times."""
+    plan = run.plan.definition.matrix
+    OUT.print(Text.assemble("\n", ("MATRIX", "bold"), "  ", run.plan.definition.title))
+    if plan:
+        OUT.print(Text(plan.regime, style="dim"))
+    OUT.print()
+    OUT.print(matrix_table(run))
+    OUT.print()
+    print_footnotes(run, path)
+
+
+def matrix_table(run: Run) -> Table:
+    """Rows come in pairs: with server-side prepare, then without."""
+    table = plain_table("server", "driver")
+    for header in ("server-side ms", "client-side ms", "ratio", "95 % interval"):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("published ms", justify="right", no_wrap=True)
+    for on, off in zip(run.matrix[::2], run.matrix[1::2], strict=True):
+        ratio, span = "-", "-"
+        if on.ratio is not None:
+            ratio, span = times(on.ratio), f"{times(on.ratio_low)} – {times(on.ratio_high)}"
+        published = "-"
+        if on.article_ms is not None and off.article_ms is not None:
+            published = f"{on.article_ms:,.0f} : {off.article_ms:,.0f}"
+        table.add_row(
+            Text(on.version or on.server, no_wrap=True),
+            Text(plain(on.driver), no_wrap=True),
+            milliseconds(on.median_ms),
+            milliseconds(off.median_ms),
+            ratio,
+            span,
+            Text(on.verdict.replace("_", " "), style=_CELL_STYLES[on.verdict]),
+            published,
+        )
+    return table
+
+
+def print_footnotes(run: Run, path: Path) -> None:
+    gaps = [f"{row.driver} on {row.server}: {row.gap}" for row in run.matrix if row.gap]
+    for text in dict.fromkeys(gaps):
+        OUT.print(Text.assemble(("gap      ", "yellow"), plain(text)), soft_wrap=True)
     for caveat in run.caveats:
         OUT.print(Text.assemble(("caveat   ", "yellow"), plain(caveat.text)), soft_wrap=True)
     for text in run.missing:
         OUT.print(Text.assemble(("missing  ", "yellow"), plain(text)), soft_wrap=True)
     OUT.print(Text.assemble(("report   ", "bold"), str(path / "report.html")), soft_wrap=True)
+
+
+def milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
 
 
 def plain_table(*headers: str) -> Table:

@@ -1,35 +1,19 @@
-"""MySQL Connector/J: the real driver in one JVM that is kept alive for the whole run.
-
-The jar comes from Maven, checked by SHA-256. The JVM runs java/DriverHost.java and is driven over
-its standard input and output, one line a request, so that trials of many cells can be interleaved
-without starting a JVM for each.
-"""
+"""MySQL Connector/J. The jar comes from Maven, checked by SHA-256."""
 
 import hashlib
 import os
-import re
-import select
 import shutil
-import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime
-from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlencode
 
 from mysqlprof.cache import cache_dir, locked
-from mysqlprof.children import end_with_parent
-from mysqlprof.drivers.base import DriverFailed, Execution, Options
+from mysqlprof.drivers.base import Options
+from mysqlprof.drivers.hosted import HostedDriver, built
 from mysqlprof.errors import EnvironmentLacks, MysqlprofError, UsageError
 from mysqlprof.model import Endpoint
-from mysqlprof.packages import fetch_maven
-from mysqlprof.workdir import work_directory
-from mysqlprof.workload import DATABASE, Statement
+from mysqlprof.packages import fetch_maven, first_line, run
+from mysqlprof.workload import DATABASE
 
 DEFAULT_VERSION = "8.0.33"
 
@@ -46,134 +30,36 @@ _JARS = {
         "com.mysql:mysql-connector-j:8.0.33",
         "e2a3b2fc726a1ac64e998585db86b30fa8bf3f706195b78bb77c5f99bf877bd9",
     ),
+    "8.3.0": (
+        "com.mysql:mysql-connector-j:8.3.0",
+        "94e7fa815370cdcefed915db7f53f88445fac110f8c3818392b992ec9ee6d295",
+    ),
 }
-_REPLY_TIMEOUT_S = 600.0
 _JVM_OPTIONS = ["-Xms256m", "-Xmx1g", "-XX:+UseSerialGC", "-Duser.timezone=UTC"]
+_INSTALL = "sudo apt-get install -y default-jdk-headless"
 
 
-class ConnectorJ:
-    """A context manager: the JVM lives within it."""
+class ConnectorJ(HostedDriver):
+    name = "connector-j"
 
     def __init__(self, version: str = DEFAULT_VERSION) -> None:
         if version not in _JARS:
             raise UsageError(
                 f"Connector/J {version} is not known", f"choose one of {', '.join(sorted(_JARS))}"
             )
-        self._version = version
-        self._sessions = 0
-        self._described: dict[str, str] = {}
+        self.version = version
 
-    def __enter__(self) -> "ConnectorJ":
-        jar = _jar(self._version)
-        classes = _compiled()
-        self._stack = ExitStack()
-        folder = self._stack.enter_context(work_directory("driver"))
-        self._files = _StatementFiles(folder)
-        self._errors = self._stack.enter_context((folder / "stderr").open("w+b"))
-        self._jvm = subprocess.Popen(
-            [_java("java"), *_JVM_OPTIONS, "-cp", f"{classes}{os.pathsep}{jar}", "DriverHost"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            bufsize=0,
-            start_new_session=True,  # Ctrl-C is the orchestrator's to handle
-            preexec_fn=end_with_parent,
-        )
-        return self
+    def command(self) -> list[str]:
+        compiler = _java("javac")
+        jar = _jar(self.version)
+        classes = built("java", os.path.realpath(compiler), _compile)
+        return [_java("java"), *_JVM_OPTIONS, "-cp", f"{classes}{os.pathsep}{jar}", "DriverHost"]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for stream in (self._jvm.stdin, self._jvm.stdout):
-            assert stream is not None
-            stream.close()
-        try:
-            self._jvm.wait(2)
-        except subprocess.TimeoutExpired:
-            self._jvm.kill()
-            self._jvm.wait()
-        self._stack.close()
+    def runtime_version(self) -> str:
+        return first_line([_java("java"), "-version"])
 
-    def describe(self) -> dict[str, str]:
-        return {
-            "name": "connector-j",
-            "version": self._version,
-            "runtime": self._java_version,
-            **self._described,
-        }
-
-    @cached_property
-    def _java_version(self) -> str:
-        done = subprocess.run(
-            [_java("java"), "-version"], capture_output=True, text=True, check=False
-        )
-        return (done.stderr or done.stdout).splitlines()[0].strip()
-
-    @contextmanager
-    def session(
-        self, endpoint: Endpoint, statement: Statement, options: Options
-    ) -> Iterator["_JdbcSession"]:
-        self._sessions += 1
-        name = f"s{self._sessions}"
-        sql, values = self._files.of(statement)
-        url = jdbc_url(endpoint, self._version, options)
-        product, version = self._ask("OPEN", name, url, self._files.login(endpoint))
-        self._described = {"product": f"{product} {version}"}
-        try:
-            (nanoseconds,) = self._ask("PREPARE", name, sql, values)
-            yield _JdbcSession(self, name, int(nanoseconds) / 1e6)
-        finally:
-            self._close(name)
-
-    def _close(self, name: str) -> None:
-        with suppress(DriverFailed):  # the server has gone: there is nothing left to close
-            self._ask("CLOSE", name)
-
-    def _ask(self, *fields: str) -> list[str]:
-        """Send a request; the fields of its answer. Raises DriverFailed."""
-        assert self._jvm.stdin is not None
-        try:
-            self._jvm.stdin.write(("\t".join(fields) + "\n").encode())
-        except (BrokenPipeError, ValueError):
-            raise DriverFailed(f"the JVM has gone: {self._last_words()}") from None
-        status, *rest = self._read_line().split("\t")
-        if status != "OK":
-            raise DriverFailed(": ".join(rest))
-        return rest
-
-    def _read_line(self) -> str:
-        assert self._jvm.stdout is not None
-        descriptor = self._jvm.stdout.fileno()
-        received = b""
-        end = time.monotonic() + _REPLY_TIMEOUT_S
-        while not received.endswith(b"\n"):
-            ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
-            if not ready:
-                raise DriverFailed(f"no answer from the JVM within {_REPLY_TIMEOUT_S:.0f} s")
-            chunk = os.read(descriptor, 65536)
-            if not chunk:
-                raise DriverFailed(f"the JVM has gone: {self._last_words()}")
-            received += chunk
-        return received.decode().rstrip("\n")
-
-    def _last_words(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
-
-
-class _JdbcSession:
-    def __init__(self, driver: ConnectorJ, name: str, prepare_ms: float) -> None:
-        self._driver = driver
-        self._name = name
-        self.prepare_ms = prepare_ms
-
-    def execute(self) -> Execution:
-        nanoseconds, affected = self._driver._ask("EXECUTE", self._name)
-        return Execution(int(nanoseconds) / 1e6, int(affected))
+    def url(self, endpoint: Endpoint, options: Options) -> str:
+        return jdbc_url(endpoint, self.version, options)
 
 
 def jdbc_url(endpoint: Endpoint, version: str, options: Options) -> str:
@@ -187,40 +73,6 @@ def jdbc_url(endpoint: Endpoint, version: str, options: Options) -> str:
     else:
         properties |= {"sslMode": "DISABLED", "allowPublicKeyRetrieval": "true"}
     return f"jdbc:mysql://{endpoint.host}:{endpoint.port}/{DATABASE}?{urlencode(properties)}"
-
-
-class _StatementFiles:
-    """SQL, values and login as files that the JVM reads: nothing secret on a command line."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._known: dict[int, tuple[Statement, tuple[str, str]]] = {}
-
-    def of(self, statement: Statement) -> tuple[str, str]:
-        if id(statement) not in self._known:
-            number = len(self._known)
-            sql, values = self._folder / f"{number}.sql", self._folder / f"{number}.values"
-            sql.write_text(statement.sql, encoding="utf-8")
-            rows = ["\t".join(_plain(value) for value in row) for row in statement.rows]
-            values.write_text("\n".join(["\t".join(statement.kinds), *rows]) + "\n", "utf-8")
-            self._known[id(statement)] = (statement, (str(sql), str(values)))
-        return self._known[id(statement)][1]
-
-    def login(self, endpoint: Endpoint) -> str:
-        path = self._folder / f"{endpoint.port}.login"
-        if not path.exists():
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-                file.write(f"user={endpoint.user}\npassword={_escaped(endpoint.password)}\n")
-        return str(path)
-
-
-def _plain(value: object) -> str:
-    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
-
-
-def _escaped(text: str) -> str:
-    """For a Java properties file."""
-    return re.sub(r"([\\:=#!\s])", r"\\\1", text)
 
 
 def require_java() -> None:
@@ -237,7 +89,7 @@ def _java(program: str) -> str:
             return path
     raise EnvironmentLacks(
         f"Connector/J needs a Java development kit: {program} is not installed",
-        "sudo apt-get install -y default-jdk-headless, or use --driver python",
+        f"{_INSTALL}, or use --driver python",
     )
 
 
@@ -260,27 +112,6 @@ def _jar(version: str) -> Path:
     return jar
 
 
-def _compiled() -> Path:
-    """The directory with DriverHost.class, compiled once for each version of source and JDK."""
-    source = (files("mysqlprof.drivers") / "java" / "DriverHost.java").read_bytes()
-    compiler = _java("javac")
-    identity = source + os.path.realpath(compiler).encode()
-    classes = cache_dir("classes") / hashlib.sha256(identity).hexdigest()[:16]
-    with locked(classes):
-        if not classes.is_dir():
-            with tempfile.TemporaryDirectory(dir=classes.parent) as folder:
-                (Path(folder) / "DriverHost.java").write_bytes(source)
-                done = subprocess.run(
-                    [compiler, "-d", f"{folder}/out", f"{folder}/DriverHost.java"],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-                if done.returncode != 0:
-                    words = (done.stderr or done.stdout).strip().splitlines()[-1:]
-                    raise EnvironmentLacks(
-                        f"javac cannot compile the driver's host: {' '.join(words)}",
-                        "sudo apt-get install -y default-jdk-headless",
-                    )
-                os.replace(f"{folder}/out", classes)
-    return classes
+def _compile(folder: Path) -> None:
+    command = [_java("javac"), "-d", ".", "DriverHost.java"]
+    run(command, folder, "javac cannot compile the driver's host", hint=_INSTALL)

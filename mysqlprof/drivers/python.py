@@ -34,7 +34,7 @@ class ConnectorPython:
     def session(
         self, endpoint: Endpoint, statement: Statement, options: Options
     ) -> Iterator[Session]:
-        try:
+        with _failures():
             connection = MySQLConnection(
                 host=endpoint.host,
                 port=endpoint.port,
@@ -44,19 +44,24 @@ class ConnectorPython:
                 autocommit=True,
                 ssl_disabled=True,
             )
-        except (mysql.connector.Error, OSError) as error:
-            raise DriverFailed(str(error)) from error
         try:
             session: Session
-            if options.get("server_prepare", False):
-                session = _ServerPrepared(connection, statement)
-            else:
-                session = _ClientPrepared(connection, statement)
+            with _failures():
+                if options.get("server_prepare", False):
+                    session = _ServerPrepared(connection, statement)
+                else:
+                    session = _ClientPrepared(connection, statement)
             yield session
-        except (mysql.connector.Error, OSError) as error:
-            raise DriverFailed(str(error)) from error
         finally:
             connection.disconnect()
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    try:
+        yield
+    except (mysql.connector.Error, OSError) as error:
+        raise DriverFailed(str(error)) from error
 
 
 class _ServerPrepared:
@@ -73,13 +78,14 @@ class _ServerPrepared:
         self.prepare_ms = (time.perf_counter() - start) * 1e3
 
     def execute(self) -> Execution:
-        start = time.perf_counter()
-        result: Any = self._connection.cmd_stmt_execute(
-            self._prepared["statement_id"],
-            data=self._values,
-            parameters=self._prepared["parameters"],
-        )
-        elapsed_ms = (time.perf_counter() - start) * 1e3
+        with _failures():
+            start = time.perf_counter()
+            result: Any = self._connection.cmd_stmt_execute(
+                self._prepared["statement_id"],
+                data=self._values,
+                parameters=self._prepared["parameters"],
+            )
+            elapsed_ms = (time.perf_counter() - start) * 1e3
         return Execution(elapsed_ms, int(result["affected_rows"]))
 
 
@@ -93,7 +99,8 @@ class _ClientPrepared:
         self.prepare_ms = 0.0
 
     def execute(self) -> Execution:
-        start = time.perf_counter()
-        self._cursor.execute(self._sql, self._values)
-        elapsed_ms = (time.perf_counter() - start) * 1e3
+        with _failures():
+            start = time.perf_counter()
+            self._cursor.execute(self._sql, self._values)
+            elapsed_ms = (time.perf_counter() - start) * 1e3
         return Execution(elapsed_ms, self._cursor.rowcount)

@@ -11,6 +11,7 @@ from mysqlprof.palette import KINDS
 from mysqlprof.report import figures, numbers
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
+from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import visible
 from mysqlprof.report.view import CellView, Report, build
@@ -48,11 +49,12 @@ class FlameView:
 
 # A new part of the report is a template and a line here: id, heading, template, shown when.
 def _sections(report: Report) -> list[tuple[str, str, str]]:
+    flamed = bool(report.profiles)
     parts = [
-        ("claims", "Claims", "claims.html.j2", True),
+        ("claims", "Claims", "claims.html.j2", report.matrix is None or bool(report.run.claims)),
         ("timings", "Timings", "timings.html.j2", True),
-        ("flames", "Flame graphs", "flames.html.j2", True),
-        ("attribution", "Where the time goes", "attribution.html.j2", bool(report.profiles)),
+        ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
+        ("attribution", "Where the time goes", "attribution.html.j2", flamed),
         ("servers", "Servers", "servers.html.j2", True),
         ("method", "How it was measured", "method.html.j2", True),
         ("missing", "What was not measured", "missing.html.j2", bool(report.gaps)),
@@ -70,6 +72,8 @@ def render(report: Report) -> str:
     frame_script = _plain(env, "frame.js")
     flames = _flames(report, frame_style, frame_script)
     style = env.get_template("report.css.j2").render(flames=flames)
+    if report.matrix:
+        style += _plain(env, "matrix.css")
     script = _plain(env, "report.js")
     graphs = [f.graph for f in flames if f.graph]
     scripts = [script, *(text for graph in graphs for text in graph.scripts)]
@@ -78,6 +82,9 @@ def render(report: Report) -> str:
         report=report,
         run=report.run,
         scenario=report.scenario,
+        title=_title(report),
+        answer="matrix.html.j2" if report.matrix else "answer.html.j2",
+        matrix=report.matrix,
         verdict=VERDICTS[report.run.verdict],
         headline=headline(report),
         tally=tally(report),
@@ -95,6 +102,11 @@ def render(report: Report) -> str:
         script=Markup(script),
         policy=_policy(scripts, styles),
     )
+
+
+def _title(report: Report) -> str:
+    answer = sentence(report.matrix) if report.matrix else VERDICTS[report.run.verdict].word
+    return f"{answer}: {report.scenario.title}"
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
@@ -139,8 +151,16 @@ def _environment() -> jinja2.Environment:
         "times": times,
         "srcdoc": srcdoc,
         "bars": figures.bars,
+        "matrix_word": matrix_word,
+        "matrix_sentence": sentence,
+        "matrix_extent": extent,
+        "matrix_rule": rule,
     }
-    env.globals |= {"interval": numbers.interval, "kinds": KINDS}
+    env.globals |= {
+        "interval": numbers.interval,
+        "durations": numbers.durations,
+        "kinds": KINDS,
+    }
     return env
 
 

@@ -1,9 +1,9 @@
 """report.md: what a bug report needs, compact, in GitHub's Markdown."""
 
-from collections.abc import Sequence
-
 from mysqlprof.report import numbers
-from mysqlprof.report.safe import code_block, code_span, markdown
+from mysqlprof.report.facts import fact_value
+from mysqlprof.report.matrix_markdown import matrix_answer
+from mysqlprof.report.safe import code_block, code_span, markdown, table
 from mysqlprof.report.view import Report, build
 from mysqlprof.report.words import (
     VERDICTS,
@@ -30,24 +30,19 @@ def render_markdown(run_dir: RunDirectory) -> str:
 
 
 def render(report: Report) -> str:
+    matrix = report.matrix
     parts = [
-        _answer(report),
+        matrix_answer(report, matrix) if matrix else _answer(report),
         _because(report),
         _caveats(report),
         _claims(report),
         _cells(report),
-        _attribution(report),
+        "" if matrix and not report.profiles else _attribution(report),
         _servers(report),
         _method(report),
         _gaps(report),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) -> str:
-    """`right` columns at the end hold numbers and are right-aligned. Cells are escaped already."""
-    rule = ["---"] * (len(heads) - right) + ["---:"] * right
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 
 def _answer(report: Report) -> str:
@@ -122,9 +117,7 @@ def _claims(report: Report) -> str:
             ]
         )
     return (
-        "### Claims\n\n" + _table(["claim", "verdict", "measured", "expected"], rows)
-        if rows
-        else ""
+        "### Claims\n\n" + table(["claim", "verdict", "measured", "expected"], rows) if rows else ""
     )
 
 
@@ -139,7 +132,7 @@ def _cells(report: Report) -> str:
         for cell in report.cells
     ]
     heads = [*(markdown(wording(f)) for f in report.factors), "trials", "median ms", "interval"]
-    return "### Cells\n\n" + _table(heads, rows, right=3) if rows else ""
+    return "### Cells\n\n" + table(heads, rows, right=3) if rows else ""
 
 
 def _attribution(report: Report) -> str:
@@ -163,7 +156,7 @@ def _attribution(report: Report) -> str:
     ]
     heads = ["category", *(["article"] if article else []), "here", "inclusive"]
     path = code_block("\n".join(profile.hottest_names))
-    return "\n\n".join([lead, _table(heads, rows, right=len(heads) - 1), "Hottest path:", path])
+    return "\n\n".join([lead, table(heads, rows, right=len(heads) - 1), "Hottest path:", path])
 
 
 def _servers(report: Report) -> str:
@@ -189,7 +182,7 @@ def _servers(report: Report) -> str:
     said = " ".join(caveat.text for caveat in report.run.caveats)
     reasons = dict.fromkeys(s.substitution for s in servers if s.substitution not in said)
     notes = "".join(f"\n- {markdown(reason)}" for reason in reasons)
-    return "### Servers\n\n" + _table(heads, rows) + ("\n" + notes if notes else "")
+    return "### Servers\n\n" + table(heads, rows) + ("\n" + notes if notes else "")
 
 
 def _method(report: Report) -> str:
@@ -201,6 +194,8 @@ def _method(report: Report) -> str:
         f"- Timed: the execute alone; {run.plan.trials} unprofiled trials a cell, interleaved,"
         f" seed {run.plan.seed}, {run.plan.warmups} warm-ups apart",
     ]
+    for name, known in run.drivers.items():
+        lines.append(f"- Driver {markdown(name)}: {markdown(fact_value(known))}")
     for profile in report.profiles:
         info = profile.info
         lines.append(

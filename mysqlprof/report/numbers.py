@@ -42,6 +42,16 @@ def duration(ms: float | None) -> str:
     return f"{significant(ms / 1000)}{THIN}s"
 
 
+def durations(low: float | None, high: float | None) -> str:
+    """An interval in the unit of its upper end: `985, 1076` -> 0.985-1.08 s."""
+    if low is None or high is None:
+        return NONE
+    for least, factor, unit in ((999.5, 1e-3, "s"), (0.9995, 1.0, "ms"), (0.0, 1e3, "µs")):
+        if high >= least:
+            return f"{interval(low * factor, high * factor)}{THIN}{unit}"
+    return NONE
+
+
 def seconds(value: float | None) -> str:
     return NONE if value is None else duration(value * 1000)
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _SPACES = {"\t": " ", "\n": " ", "\r": " "}
 
@@ -56,3 +57,10 @@ def markdown(text: str) -> str:
     text = re.sub(r"[\\`*|~<]|(?<!\w)_|_(?!\w)|\](?=[(:\[])", r"\\\g<0>", visible(text))
     text = re.sub(r"^(\s*)([#>+-]|\d+[.)])(?=\s)", r"\1\\\2", text)
     return text.replace("\\<", "&lt;").replace("@", "&#64;").replace("://", "&#58;//")
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) -> str:
+    """A Markdown table; `right` columns at the end hold numbers and are right-aligned. Cells are
+    escaped already."""
+    rule = ["---"] * (len(heads) - right) + ["---:"] * right
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))

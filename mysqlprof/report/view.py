@@ -17,6 +17,7 @@ from mysqlprof.model import (
     ServerInfo,
     TrialResult,
 )
+from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
 from mysqlprof.scenario import matches
 from mysqlprof.stacks import short_name
@@ -90,6 +91,8 @@ class Report:
     article: tuple[ArticleRow, ...]
     gaps: tuple[str, ...]
     """What was planned and not measured."""
+    matrix: Matrix | None
+    """Set in runs of the driver x server matrix, which have an answer of their own."""
 
     @property
     def command(self) -> str:
@@ -116,6 +119,9 @@ def build(run_dir: RunDirectory) -> Report:
     run = run_dir.read_run()
     profiles = read_profiles(run_dir)
     scenario = run.plan.definition
+    matrix = matrix_of(run)
+    if matrix:
+        run = with_versions(run, matrix)
     contrasts = _contrasts(run)
     headlines = tuple(c for c in contrasts if c.result.headline) or contrasts[:2]
     picture = scenario.picture
@@ -123,13 +129,13 @@ def build(run_dir: RunDirectory) -> Report:
     normal = profiles.get(_first_match(run.plan.cells, picture.normal)) if picture else None
     pair = [p for p in (slow, normal) if p is not None]
     slow = slow or next(iter(profiles.values()), None)
-    cells = _cells(run, run_dir.read_trials(), profiles, headlines)
+    cells = _cells(run, run_dir.read_trials(), profiles, contrasts if matrix else headlines)
     in_order = [cell.profile for cell in cells if cell.profile]
     return Report(
         run=run,
         scenario=scenario,
         cells=cells,
-        factors=tuple(dict.fromkeys(f for cell in run.plan.cells for f in cell.levels)),
+        factors=_factors(run.plan.cells, varied_only=matrix is not None),
         contrasts=contrasts,
         headlines=headlines,
         slow=slow,
@@ -138,7 +144,16 @@ def build(run_dir: RunDirectory) -> Report:
         because=_because(run, slow),
         article=_article(scenario, slow if slow in pair else None),
         gaps=_gaps(run, profiles),
+        matrix=matrix,
     )
+
+
+def _factors(cells: list[CellSpec], *, varied_only: bool) -> tuple[str, ...]:
+    levels: dict[str, set[str]] = {}
+    for cell in cells:
+        for factor, level in cell.levels.items():
+            levels.setdefault(factor, set()).add(level)
+    return tuple(f for f, found in levels.items() if not varied_only or len(found) > 1)
 
 
 def _first_match(cells: list[CellSpec], selector: Mapping[str, str]) -> str:
@@ -234,6 +249,6 @@ def _gaps(run: Run, profiles: Mapping[str, ProfileView]) -> tuple[str, ...]:
         if done < run.plan.trials:
             gaps.append(f"{cell.id}: {done} of {run.plan.trials} timed trials")
         planned = any(matches(cell.levels, s) for s in run.plan.definition.profile.cells)
-        if planned and cell.id not in profiles:
+        if planned and not run.matrix and cell.id not in profiles:
             gaps.append(f"{cell.id}: profile")
     return tuple(gaps)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from mysqlprof.cache import cache_dir, locked
-from mysqlprof.errors import EnvironmentLacks, MysqlprofError
+from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.packages import fetch_maven, fetch_npm
 from mysqlprof.servers.catalog import Archive, CatalogEntry
 
@@ -41,8 +41,8 @@ def installation(
 ) -> Installation:
     """The unpacked server of `entry`, fetched on first use.
 
-    Raises EnvironmentLacks where the client or the space is missing, MysqlprofError where the
-    archive's checksum is not the catalog's (the download is deleted).
+    Raises EnvironmentLacks where the client or the space is missing, and where the archive's
+    checksum is not the catalog's (the download is deleted).
     """
     archive = entry.archive
     if archive is None:
@@ -89,7 +89,7 @@ def _fetch_and_unpack(archive: Archive, home: Path) -> None:
             with _open_tar(package, archive.inner) as tar:
                 unpack(tar, unpacked)
         except (tarfile.TarError, zipfile.BadZipFile, KeyError, EOFError) as error:
-            raise MysqlprofError(
+            raise EnvironmentLacks(
                 f"{archive.package} cannot be unpacked: {error}", "fetch it again"
             ) from error
         if home.exists():
@@ -104,7 +104,7 @@ def check_sha256(path: Path, expected: str) -> None:
     if found != expected:
         name = path.name
         path.unlink()
-        raise MysqlprofError(
+        raise EnvironmentLacks(
             f"{name} has SHA-256 {found}, the catalog says {expected}; the download was deleted",
             "fetch it again; if it stays so, the package was changed after the catalog was written",
         )

@@ -33,6 +33,10 @@ class Server(Protocol):
 class Backend(Protocol):
     name: BackendName
 
+    def provides(self, version: str) -> bool:
+        """Whether exactly this version of the catalog can be started here."""
+        ...
+
     def launch(self, spec: LaunchSpec, name: str) -> AbstractContextManager[Server]:
         """Start a server; leaving the context stops it and removes what it left.
 

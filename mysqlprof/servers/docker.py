@@ -213,6 +213,9 @@ class DockerBackend:
         self._client.close()
         self._client = self._resolver = None
 
+    def provides(self, version: str) -> bool:
+        return self._connected()[1].provides(version)
+
     def launch(self, spec: LaunchSpec, name: str) -> AbstractContextManager[Server]:
         return self._launch(spec, name)
 

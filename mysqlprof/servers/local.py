@@ -106,6 +106,9 @@ class LocalBackend:
         self._run_id = run_id
         self._progress = progress
 
+    def provides(self, version: str) -> bool:
+        return catalog.find(version).archive is not None
+
     def launch(self, spec: LaunchSpec, name: str) -> AbstractContextManager[Server]:
         if spec.image:
             raise UsageError("--image needs Docker", "use --backend docker, or leave --image out")

@@ -96,6 +96,17 @@ class ImageResolver:
     def resolve(self, spec: LaunchSpec) -> ResolvedImage:
         return self._own(spec.image) if spec.image else self._of_version(spec.requested)
 
+    def provides(self, version: str) -> bool:
+        """Whether exactly this version can be had: from an archive, or by its image."""
+        entry = self._find(version)
+        if entry.archive is not None:
+            return True
+        try:
+            self._obtain(Reference.parse(entry.image, entry.digest))
+        except _CannotPull:
+            return False
+        return True
+
     def _own(self, text: str) -> ResolvedImage:
         """The user's own reference: never replaced by anything."""
         reference = Reference.parse(text)

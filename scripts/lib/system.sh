@@ -62,6 +62,8 @@ needs_of_tests() {
   need docker-registry have docker-registry
   need chromium have chromium
   need shellcheck have shellcheck
+  need golang-go have go
+  need nodejs have node
 }
 
 # install_missing: one update and one installation for all of them; what cannot be had is named,

@@ -213,6 +213,25 @@ def test_settings_at_start_up_give_each_its_server(tmp_path):
 # --- what goes wrong ---
 
 
+@pytest.mark.perf
+def test_a_flame_graph_that_cannot_be_drawn_costs_neither_the_profile_nor_the_run(
+    reproduced, tmp_path
+):
+    broken = tmp_path / "flamegraph.pl"
+    broken.write_text("#!/bin/sh\necho it is broken >&2\nexit 3\n")
+    broken.chmod(0o755)
+    out = tmp_path / "run"
+    small = ("--rows", "60", "--value-bytes", "40", "--quick", "--out", str(out))
+    code, _, _ = finish(start(*small, MYSQLPROF_FLAMEGRAPH=str(broken)))
+    run = run_json(out)
+    assert (code, run["status"]) == (4, "complete")
+    texts = [c["text"] for c in run["caveats"] if c["kind"] == "profile"]
+    assert texts
+    assert all("no flame graph" in text and "it is broken" in text for text in texts)
+    assert (out / "profiles" / "before_fixed_log-on_prepare-on.folded").stat().st_size > 0
+    assert not list((out / "profiles").glob("*.svg"))
+
+
 def wait_for_trials(path: Path, count: int) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

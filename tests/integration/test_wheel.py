@@ -65,6 +65,8 @@ def test_it_holds_every_file_of_the_package_and_the_containers(wheel: Path) -> N
         "mysqlprof/attribution.toml",
         "mysqlprof/report/templates/*",
         "mysqlprof/drivers/java/*.java",
+        "mysqlprof/drivers/go/go.sum",
+        "mysqlprof/drivers/node/package-lock.json",
         "mysqlprof/containers/**/Dockerfile*",
     ],
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mysqlprof.attribution import load_rules
+from mysqlprof.matrix import derive, plan_of, rows
 from mysqlprof.model import (
     Caveat,
     CellSpec,
@@ -206,3 +207,86 @@ def make_run(
 def _server_name(cell: CellSpec) -> str:
     fixed = cell.levels.get("allocator") == "fixed"
     return f"{cell.role}_fixed" if fixed else cell.role
+
+
+MATRIX_SERVERS = {"5.7.38": "5.7.29", "8.0.32": "8.0.31"}
+"""Asked for -> ran."""
+MATRIX_DRIVERS = [f"connector-j:{v}" for v in ("5.1.49", "8.0.22", "8.0.33", "8.3.0")]
+
+
+def make_matrix_run(
+    path: Path,
+    *,
+    drivers: list[str] | None = None,
+    servers: Mapping[str, str] = MATRIX_SERVERS,
+    ratios: Mapping[tuple[str, str], float] | None = None,
+    gaps: Mapping[str, str] | None = None,
+    trial_count: int = 7,
+    run_drivers: Mapping[str, Mapping[str, str]] | None = None,
+    **changes: object,
+) -> RunDirectory:
+    """A matrix run on disk. `ratios` (driver, server asked for) replace 40 on 5.7 and 0.9
+    elsewhere; `gaps` are drivers that could not run, with the reason."""
+    drivers, gaps = drivers or MATRIX_DRIVERS, dict(gaps or {})
+    bug = load("bug-73056")
+    wanted = plan_of(bug, list(servers), drivers)
+    definition = derive(bug.model_copy(update={"matrix": wanted}), trial_count)
+    left_out = [{"driver": name} for name in gaps]
+    cells = cells_of(definition.model_copy(update={"exclude": left_out}))
+    chance = random.Random(11)
+    base = {name: 20.0 * (1 + 0.15 * index) for index, name in enumerate(drivers)}
+    timed = []
+    for round_ in range(trial_count):
+        for cell in cells:
+            driver = cell.levels["driver"]
+            usual = 40.0 + 5 * drivers.index(driver) if cell.role.startswith("5.7") else 0.9
+            on = cell.levels["server_prepare"] == "on"
+            ratio = (ratios or {}).get((driver, cell.role), usual) if on else 1.0
+            timed.append(
+                TrialResult(
+                    cell=cell.id,
+                    trial=len(timed),
+                    round=round_,
+                    kind="timed",
+                    profiled=False,
+                    elapsed_ms=round(base[driver] * ratio * chance.lognormvariate(0, 0.04), 4),
+                    prepare_ms=11.0,
+                    rows_written=500,
+                )
+            )
+    names = {cell.id: cell.role for cell in cells}
+    judged = judge_run(Measured(definition, cells, timed, names, {}), load_rules())
+    run = Run(
+        id="matrix-synthetic",
+        tool_version="0.1.0",
+        created="2025-11-20T15:40:05+00:00",
+        status="complete",
+        command=["mysqlprof", "matrix", "bug-73056", "--out", "a matrix"],
+        scenario=definition.name,
+        plan=PlanRecord(
+            definition=definition, seed=42, trials=trial_count, warmups=1, cells=list(cells)
+        ),
+        drivers={name: dict(facts) for name, facts in (run_drivers or {}).items()},
+        workload={"parameters": 12000},
+        environment={"cpu_model": "Synthetic CPU", "cpus": 2},
+        servers=[
+            server(
+                asked,
+                asked,
+                requested=asked,
+                version=ran,
+                substitution="" if asked == ran else "no image; nearest version with a package",
+            )
+            for asked, ran in servers.items()
+        ],
+        cells=judged.cells,
+        contrasts=judged.contrasts,
+        caveats=[Caveat(kind="substitution", text="5.7.29 stands in for 5.7.38")],
+        thresholds=THRESHOLDS,
+        elapsed_s={"setup": 11.2, "timed": 71.0},
+    )
+    run = run.model_copy(update={"matrix": rows(run, gaps)})
+    run_dir = RunDirectory.create(path, force=False)
+    run_dir.write_trials(timed, {cell.id: cell.levels for cell in cells})
+    run_dir.write_run(run.model_copy(update=changes))
+    return run_dir

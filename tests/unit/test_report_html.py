@@ -29,7 +29,7 @@ _QUOTES = "\"'><img src=x onerror=alert(2)>`|"
 _BIDI = "safe\u202eevil\u0007"
 
 
-class _Page(HTMLParser):
+class Page(HTMLParser):
     """Collects elements, visible text and every problem of nesting."""
 
     def __init__(self, html: str) -> None:
@@ -80,11 +80,11 @@ def html(run_dir: RunDirectory) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(html: str) -> _Page:
-    return _Page(html)
+def page(html: str) -> Page:
+    return Page(html)
 
 
-def test_the_first_screen_answers_before_the_evidence_begins(page: _Page) -> None:
+def test_the_first_screen_answers_before_the_evidence_begins(page: Page) -> None:
     words = page.words
     first = words[: words.index("A claim holds when")]
     assert "Reproduced 6 of 6 essential claims hold" in first
@@ -102,7 +102,7 @@ def test_the_first_screen_answers_before_the_evidence_begins(page: _Page) -> Non
     assert "useServerPrepStmts=false" in first
 
 
-def test_every_claim_is_printed_with_its_verdict(run_dir: RunDirectory, page: _Page) -> None:
+def test_every_claim_is_printed_with_its_verdict(run_dir: RunDirectory, page: Page) -> None:
     claims = run_dir.read_run().claims
     for claim in claims:
         assert claim.text.replace(" -> ", " → ") in page.words
@@ -118,14 +118,14 @@ def test_every_caveat_is_printed_and_missing_data_is_marked(tmp_path: Path) -> N
         Caveat(kind="noise", text="cell_c: noisy"),
         Caveat(kind="host", text="2 processors only: the driver shared them"),
     ]
-    words = _Page(render_html(make_run(tmp_path / "run", caveats=caveats))).words
+    words = Page(render_html(make_run(tmp_path / "run", caveats=caveats))).words
     assert "lost samples data missing cell_a: perf lost 12 samples" in words
     assert "cell_b, cell_c: noisy" in words
     assert "2 processors only: the driver shared them" in words
 
 
 def test_every_cell_contrast_server_and_threshold_is_printed(
-    run_dir: RunDirectory, page: _Page
+    run_dir: RunDirectory, page: Page
 ) -> None:
     run = run_dir.read_run()
     for cell in run.cells:
@@ -141,7 +141,7 @@ def test_every_cell_contrast_server_and_threshold_is_printed(
     assert "mysqlprof reproduce bug-73056 --out 'a run'" in page.words
 
 
-def test_ids_are_unique_and_headings_do_not_skip_a_level(page: _Page) -> None:
+def test_ids_are_unique_and_headings_do_not_skip_a_level(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -149,12 +149,12 @@ def test_ids_are_unique_and_headings_do_not_skip_a_level(page: _Page) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_tables_say_what_their_headers_head(page: _Page) -> None:
+def test_tables_say_what_their_headers_head(page: Page) -> None:
     assert page.all("th")
     assert all(cell.get("scope") in ("row", "col") for cell in page.all("th"))
 
 
-def test_nothing_is_fetched_and_only_named_scripts_run(html: str, page: _Page) -> None:
+def test_nothing_is_fetched_and_only_named_scripts_run(html: str, page: Page) -> None:
     for tag, attributes in page.elements:
         assert tag not in ("link", "object", "embed", "base")
         assert not attributes.get("src")
@@ -173,7 +173,7 @@ def test_nothing_is_fetched_and_only_named_scripts_run(html: str, page: _Page) -
             assert policy_hash(text) in policy
 
 
-def test_flame_graphs_live_in_sandboxed_frames_of_their_own(page: _Page) -> None:
+def test_flame_graphs_live_in_sandboxed_frames_of_their_own(page: Page) -> None:
     frames = page.all("iframe")
     assert len(frames) == 2
     policy = next(m["content"] for m in page.all("meta") if "http-equiv" in m) or ""
@@ -207,7 +207,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
         command=["mysqlprof", _HOSTILE, _BIDI],
     )
     html = render_html(run_dir)
-    page = _Page(html)
+    page = Page(html)
     assert "<script>alert" not in html
     assert "<img" not in html
     assert "\u202e" not in html
@@ -217,7 +217,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert len(page.all("script")) == 1
     assert not page.all("img")
     for frame in page.all("iframe"):
-        inner = _Page(frame["srcdoc"] or "")
+        inner = Page(frame["srcdoc"] or "")
         assert not inner.all("img")
         assert all("onmouseover" not in attributes for _, attributes in inner.elements)
         assert len(inner.all("script")) == 2
@@ -225,7 +225,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
 
 def test_a_reference_that_is_no_web_address_is_not_a_link(tmp_path: Path) -> None:
     scenario = load("bug-73056").model_copy(update={"reference": "javascript:alert(1)"})
-    page = _Page(render_html(make_run(tmp_path / "run", scenario=scenario)))
+    page = Page(render_html(make_run(tmp_path / "run", scenario=scenario)))
     assert "javascript:alert(1)" in page.text
     assert not [a for a in page.all("a") if (a.get("href") or "").startswith("javascript")]
 
@@ -238,7 +238,7 @@ def test_an_interrupted_run_says_so_and_what_is_missing(tmp_path: Path) -> None:
         status="interrupted",
         missing=["before_fixed_log-on_prepare-on: 2 of 7 timed trials"],
     )
-    words = _Page(render_html(run_dir)).words
+    words = Page(render_html(run_dir)).words
     assert "Incomplete. The run was interrupted." in words
     assert "What was not measured before_fixed_log-on_prepare-on: 2 of 7 timed trials" in words
     assert "Inconclusive" in words
@@ -248,7 +248,7 @@ def test_an_interrupted_run_says_so_and_what_is_missing(tmp_path: Path) -> None:
 
 def test_a_killed_run_lists_what_the_plan_wanted(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", trial_count=3, profiles={}, status="running")
-    words = _Page(render_html(run_dir)).words
+    words = Page(render_html(run_dir)).words
     assert "before_default_log-on_prepare-on: 3 of 9 timed trials" in words.replace(
         f"of {load('bug-73056').trials} timed", "of 9 timed"
     )
@@ -268,7 +268,7 @@ def test_a_run_without_any_trial_renders(tmp_path: Path) -> None:
         thresholds={},
         environment={},
     )
-    page = _Page(render_html(run_dir))
+    page = Page(render_html(run_dir))
     assert page.words.count("no trials") == len(run_dir.read_run().plan.cells)
     assert "No claim was judged." in page.words
     assert "No server was started." in page.words
@@ -276,7 +276,7 @@ def test_a_run_without_any_trial_renders(tmp_path: Path) -> None:
 
 def test_a_run_that_is_not_reproduced_names_the_claims_against_it(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", slow=False, profiles={SLOW: NORMAL_STACKS})
-    page = _Page(render_html(run_dir))
+    page = Page(render_html(run_dir))
     first = page.words[: page.words.index("A claim holds when")]
     assert "Not reproduced" in first
     assert "✗ does not hold The insert is slow" in first
@@ -288,7 +288,7 @@ def test_a_run_that_is_not_reproduced_names_the_claims_against_it(tmp_path: Path
 def test_a_profile_without_samples_or_drawing_is_said_to_have_none(tmp_path: Path) -> None:
     run_dir = make_run(tmp_path / "run", profiles={SLOW: {}, NORMAL: NORMAL_STACKS})
     (run_dir.path / "profiles" / f"{NORMAL}.svg").unlink()
-    words = _Page(render_html(run_dir)).words
+    words = Page(render_html(run_dir)).words
     assert "No samples were recorded." in words
     assert f"its stacks are in profiles/{NORMAL}.folded" in words
 
@@ -298,7 +298,7 @@ def test_a_scenario_without_picture_claims_or_article_renders(tmp_path: Path) ->
     bare = Scenario.model_validate(
         whole | {"picture": None, "claims": [], "article": [], "remedies": [], "cause": ""}
     )
-    page = _Page(render_html(make_run(tmp_path / "run", scenario=bare, claims=[])))
+    page = Page(render_html(make_run(tmp_path / "run", scenario=bare, claims=[])))
     assert "Beside the article" not in page.words
     assert "What helps" not in page.words
 

@@ -1,12 +1,15 @@
 """The run directory: what is written comes back, what is broken is said."""
 
+import csv
 import hashlib
 import json
 
 import pytest
-from report_factory import make_run
+from report_factory import make_matrix_run, make_run
 
+from mysqlprof import csvfile
 from mysqlprof.errors import UsageError
+from mysqlprof.model import MatrixRow
 from mysqlprof.store import RunDirectory
 
 
@@ -23,6 +26,24 @@ def test_the_table_of_trials_has_a_column_for_each_factor(tmp_path):
     header = (run_dir.path / "trials.csv").read_text().splitlines()[0].split(",")
     assert header[:6] == ["cell", "trial", "round", "kind", "profiled", "elapsed_ms"]
     assert {"level.server", "level.slow_query_log"} <= set(header)
+
+
+def test_the_matrix_has_a_line_for_each_row_and_nothing_where_nothing_was_measured(tmp_path):
+    gap = "=go is missing"
+    run_dir = make_matrix_run(tmp_path / "run", drivers=["python", "go"], gaps={"go": gap})
+    rows = run_dir.read_run().matrix
+    run_dir.write_matrix(rows)
+    with (run_dir.path / "matrix.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == list(MatrixRow.model_fields)
+    assert [(x["server"], x["driver"], x["verdict"]) for x in lines] == [
+        (r.server, r.driver, r.verdict) for r in rows
+    ]
+    (first, *_) = [x for x in lines if x["driver"] == "go"]
+    assert (first["median_ms"], first["ratio"], first["article_ms"]) == ("", "", "")
+    assert first["gap"] == f"'{gap}"
+    assert float(lines[0]["median_ms"]) == pytest.approx(rows[0].median_ms, rel=1e-5)
+    assert lines[0]["server_prepare"] == "true"
 
 
 def test_the_sums_are_right_for_every_file(tmp_path):
@@ -102,5 +123,5 @@ def test_run_json_has_the_published_fields(tmp_path):
 
 def test_a_value_that_a_spreadsheet_would_run_is_written_as_text(tmp_path):
     run_dir = RunDirectory.create(tmp_path / "run", force=False)
-    run_dir._write_csv("x.csv", [["=cmd()", "@x", "+1", "a=b"]])
+    csvfile.write(run_dir.path / "x.csv", [["=cmd()", "@x", "+1", "a=b"]])
     assert (run_dir.path / "x.csv").read_text() == "'=cmd(),'@x,'+1,a=b\n"

@@ -16,19 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 
-/**
- * Runs JDBC work on request: one line in, one line out, fields separated by tabs.
- *
- *   OPEN session url properties-file      -> OK driver-name driver-version
- *   PREPARE session sql-file values-file  -> OK nanoseconds
- *   EXECUTE session                       -> OK nanoseconds affected-rows
- *   CLOSE session                         -> OK
- *   QUIT                                  -> OK, and the end
- *
- * Anything that goes wrong: ERR class message. Times are of the driver's call alone: values are
- * read and bound before. The values file has one line of kinds (long, text, decimal, datetime,
- * date), then one line a row.
- */
+/** Runs SQL through JDBC on request. The protocol is described in hosted.py. */
 public final class DriverHost {
     private static final class Session {
         Connection connection;
@@ -84,11 +72,11 @@ public final class DriverHost {
         }
     }
 
-    private String open(String id, String url, String propertiesFile) throws Exception {
+    private String open(String id, String url, String loginFile) throws Exception {
         Properties properties = new Properties();
-        try (java.io.Reader reader = Files.newBufferedReader(Paths.get(propertiesFile))) {
-            properties.load(reader);
-        }
+        List<String> login = Files.readAllLines(Paths.get(loginFile), StandardCharsets.UTF_8);
+        properties.setProperty("user", login.get(0));
+        properties.setProperty("password", login.get(1));
         Session session = new Session();
         session.connection = DriverManager.getConnection(url, properties);
         sessions.put(id, session);

@@ -1,0 +1,168 @@
+"""A driver in a host process: a small program in the driver's language, alive for the whole run.
+
+So trials of many cells can be interleaved without starting a program for each. A host answers:
+
+    OPEN session url login-file                          OK driver-name driver-version
+    PREPARE session sql-file values-file server|client   OK nanoseconds
+    EXECUTE session                                      OK nanoseconds affected-rows
+    CLOSE session                                        OK
+    QUIT                                                 OK, and the end
+
+and ERR class message when something goes wrong. A session is one connection. Times are of the
+driver's call alone, on a monotonic clock: values are read and converted when PREPARE is answered.
+
+The login file has two lines, user and password. The values file has one line of kinds (long, text,
+decimal, datetime, date), then one line a row; datetimes carry no time zone and must arrive as they
+are. The last field of PREPARE says who prepares, for hosts whose url does not.
+"""
+
+import hashlib
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from mysqlprof.cache import cache_dir, locked
+from mysqlprof.drivers.base import DriverFailed, Execution, Options
+from mysqlprof.drivers.line_host import LineHost, line_host
+from mysqlprof.model import Endpoint
+from mysqlprof.workdir import work_directory
+from mysqlprof.workload import Statement
+
+
+class HostedDriver(ABC):
+    """A context manager: the host process lives within it."""
+
+    name: str
+    version: str
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """What starts the host, built and ready. Raises EnvironmentLacks."""
+
+    @abstractmethod
+    def runtime_version(self) -> str:
+        """What runs the host, in its own words."""
+
+    @abstractmethod
+    def url(self, endpoint: Endpoint, options: Options) -> str:
+        """Where to connect, as users of the driver write it; without the login."""
+
+    def __enter__(self) -> Self:
+        command = self.command()
+        self._sessions = 0
+        self._product: dict[str, str] = {}
+        with ExitStack() as stack:
+            self._files = StatementFiles(stack.enter_context(work_directory("driver")))
+            self._host = stack.enter_context(line_host(command))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def describe(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "runtime": self._runtime,
+            **self._product,
+        }
+
+    @cached_property
+    def _runtime(self) -> str:
+        return self.runtime_version()
+
+    @contextmanager
+    def session(
+        self, endpoint: Endpoint, statement: Statement, options: Options
+    ) -> Iterator["_HostedSession"]:
+        self._sessions += 1
+        name = f"s{self._sessions}"
+        side = "server" if options.get("server_prepare", False) else "client"
+        url, login = self.url(endpoint, options), self._files.login(endpoint)
+        product, version = self._host.ask("OPEN", name, url, login)
+        self._product = {"product": f"{product} {version}"}
+        try:
+            (nanoseconds,) = self._host.ask("PREPARE", name, *self._files.of(statement), side)
+            yield _HostedSession(self._host, name, int(nanoseconds) / 1e6)
+        finally:
+            with suppress(DriverFailed):  # the server has gone: there is nothing left to close
+                self._host.ask("CLOSE", name)
+
+
+class _HostedSession:
+    def __init__(self, host: LineHost, name: str, prepare_ms: float) -> None:
+        self._host = host
+        self._name = name
+        self.prepare_ms = prepare_ms
+
+    def execute(self) -> Execution:
+        nanoseconds, affected = self._host.ask("EXECUTE", self._name)
+        return Execution(int(nanoseconds) / 1e6, int(affected))
+
+
+class StatementFiles:
+    """SQL, values and login as files that a host reads: nothing secret on a command line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[int, tuple[Statement, tuple[str, str]]] = {}
+
+    def of(self, statement: Statement) -> tuple[str, str]:
+        """Paths of the SQL and of the values."""
+        if id(statement) not in self._known:
+            number = len(self._known)
+            sql, values = self._folder / f"{number}.sql", self._folder / f"{number}.values"
+            sql.write_text(statement.sql, encoding="utf-8")
+            rows = ["\t".join(_plain(value) for value in row) for row in statement.rows]
+            values.write_text("\n".join(["\t".join(statement.kinds), *rows]) + "\n", "utf-8")
+            self._known[id(statement)] = (statement, (str(sql), str(values)))
+        return self._known[id(statement)][1]
+
+    def login(self, endpoint: Endpoint) -> str:
+        """Path of a file that only its owner can read."""
+        path = self._folder / f"{endpoint.host}-{endpoint.port}.login"
+        words = f"{endpoint.user}\n{endpoint.password}\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(words)
+        return str(path)
+
+
+def _plain(value: object) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def host_sources(language: str) -> dict[str, bytes]:
+    """Name -> content of the files of a host, as they come with this package."""
+    folder = files("mysqlprof.drivers") / language
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def built(language: str, built_by: str, build: Callable[[Path], None]) -> Path:
+    """A cached directory with a host's sources and what `build` made beside them.
+
+    It is built once for each version of the sources and of `built_by`.
+    """
+    sources = host_sources(language)
+    identity = hashlib.sha256(built_by.encode())
+    for name, content in sorted(sources.items()):
+        identity.update(f"\0{name}\0{len(content)}\0".encode() + content)
+    home = cache_dir("drivers") / f"{language}-{identity.hexdigest()[:16]}"
+    with locked(home):
+        if not home.is_dir():
+            with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+                out = Path(folder) / "out"
+                out.mkdir()
+                for name, content in sources.items():
+                    (out / name).write_bytes(content)
+                build(out)
+                os.replace(out, home)
+    return home

@@ -1,0 +1,164 @@
+"""What a user asked to be measured, and everything about it that can be refused beforehand."""
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mysqlprof import doctor, host, scenario
+from mysqlprof.experiment import RunOptions
+from mysqlprof.model import BackendChoice, DriverName, Limits, Plan, Scenario
+from mysqlprof.probes.perf import PerfOptions
+from mysqlprof.progress import Progress
+from mysqlprof.servers import catalog
+from mysqlprof.servers.backends import engine_answers
+from mysqlprof.servers.container_files import cnf_settings
+from mysqlprof.store import RunDirectory
+from mysqlprof.workload import Workload, make, parse_size
+
+_QUICK_TRIALS = 5
+_QUICK_WARMUPS = 2
+_QUICK_SAMPLES = 400
+_QUICK_VALUE_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; None and empty mean the scenario's own."""
+
+    scenario: str
+    backend: BackendChoice = "auto"
+    before: str = ""
+    after: str = ""
+    images: dict[str, str] = field(default_factory=dict)
+    driver: DriverName = "connector-j"
+    driver_version: str = ""
+    rows: int | None = None
+    columns: int | None = None
+    value_bytes: int | None = None
+    trials: int | None = None
+    seed: int | None = None
+    out: Path | None = None
+    force: bool = False
+    quick: bool = False
+    toggle: str = "runtime"
+    profile: bool = True
+    call_graph: str = "dwarf,16384"
+    frequency_hz: int = 999
+    cpus: float | None = None
+    memory: str = ""
+    command: tuple[str, ...] = ()
+
+    @property
+    def driver_text(self) -> str:
+        """The driver as `open_driver` takes it."""
+        return f"{self.driver}:{self.driver_version}" if self.driver_version else self.driver
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that nothing speaks against; nothing was started or written for it yet."""
+
+    plan: Plan
+    workload: Workload
+    out: Path
+    options: RunOptions
+
+
+def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepared:
+    """Plan, limits, versions, output directory, then what the host must have.
+
+    Raises UsageError and EnvironmentLacks: what is wrong is said now, not after minutes of work.
+    """
+    seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
+    plan = scenario.plan(definition, seed=seed, toggle=request.toggle, profile=request.profile)
+    workload = workload_of(definition, seed)
+    for role in definition.servers.values():
+        if role.version:
+            catalog.find(role.version)
+    out = request.out or default_directory(definition)
+    RunDirectory.check_free(out, force=request.force)
+    return Prepared(plan, workload, out, _run_options(request, progress))
+
+
+def customised(definition: Scenario, request: Request) -> Scenario:
+    """The scenario with the user's sizes and versions."""
+    sizes = {
+        "rows": request.rows,
+        "columns": request.columns,
+        "value_bytes": request.value_bytes or (_QUICK_VALUE_BYTES if request.quick else None),
+    }
+    workload = definition.workload.model_copy(
+        update={key: value for key, value in sizes.items() if value is not None}
+    )
+    versions = {"before": request.before, "after": request.after}
+    servers = {
+        role: server.model_copy(
+            update={"version": versions.get(role) or server.version}
+            if role not in request.images
+            else {"version": versions.get(role, "")}
+        )
+        for role, server in definition.servers.items()
+    }
+    changes: dict[str, object] = {"workload": workload, "servers": servers}
+    if request.quick:
+        changes["warmups"] = min(_QUICK_WARMUPS, definition.warmups)
+        changes["profile"] = definition.profile.model_copy(
+            update={"cells": _named_cells(definition), "min_samples": _QUICK_SAMPLES}
+        )
+        changes |= {"trials": _QUICK_TRIALS, "max_trials": 3 * _QUICK_TRIALS}
+    if request.trials:
+        changes |= {"trials": request.trials, "max_trials": request.trials}
+    return definition.model_copy(update=changes)
+
+
+def _named_cells(definition: Scenario) -> list[dict[str, str]]:
+    """The cells that a claim or the picture needs a profile of."""
+    named = [selector for claim in definition.claims for selector in claim.cells]
+    if definition.picture:
+        named += [definition.picture.slow, definition.picture.normal]
+    return named
+
+
+def workload_of(definition: Scenario, seed: int) -> Workload:
+    """The workload, checked against the packet size that the servers will be given."""
+    given = {**cnf_settings("base"), **definition.settings}
+    return make(definition.workload, seed, parse_size(given["max_allowed_packet"]))
+
+
+def default_directory(definition: Scenario) -> Path:
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{definition.name}-{stamp}"
+
+
+def _run_options(request: Request, progress: Progress) -> RunOptions:
+    """Preflight: what the host lacks is said now, not after minutes of work."""
+    progress.step("looking at this host")
+    facts = host.facts()
+    perf = None
+    if request.profile:
+        found = doctor.require_perf(facts)
+        doctor.require_flamegraph(facts)
+        perf = PerfOptions(
+            found.path,
+            found.version,
+            found.event,
+            frequency_hz=request.frequency_hz,
+            call_graph=request.call_graph,
+        )
+    doctor.require_space(facts)
+    if request.backend == "docker":
+        doctor.require_docker(facts)
+    uses_docker = request.backend == "docker" or (request.backend == "auto" and engine_answers())
+    if uses_docker and request.profile:
+        doctor.require_perf_of_containers(facts)
+    if not uses_docker:
+        doctor.require_libraries(facts)
+    return RunOptions(
+        run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
+        command=list(request.command),
+        environment=host.to_environment(facts),
+        limits=Limits(request.cpus, parse_size(request.memory) if request.memory else None),
+        images=request.images,
+        perf=perf,
+    )
