@@ -8,7 +8,7 @@ trial starts; whatever happens, what was measured stays readable.
 import itertools
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -59,6 +59,8 @@ class RunOptions:
     """Role -> image reference of the user's own."""
     perf: PerfOptions | None = None
     """None: measure times only."""
+    complete: Callable[[Run], Run] = lambda run: run
+    """Adds what is derived from the whole run, each time before it is written."""
 
 
 @dataclass
@@ -482,6 +484,7 @@ class _Experiment:
             thresholds=THRESHOLDS,
             elapsed_s=self._elapsed_s,
         )
+        run = self._options.complete(run)
         self._run_dir.write_run(run)
         return run
 

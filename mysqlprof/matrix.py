@@ -1,11 +1,12 @@
 """`matrix`: drivers x servers, from a scenario's [matrix]."""
 
+import dataclasses
 from contextlib import ExitStack
 from pathlib import Path
 
 from mysqlprof import scenario
 from mysqlprof.drivers.base import Driver
-from mysqlprof.drivers.registry import open_driver
+from mysqlprof.drivers.registry import full_name, open_driver
 from mysqlprof.errors import EnvironmentLacks, UsageError
 from mysqlprof.interrupts import Interrupts
 from mysqlprof.model import (
@@ -56,12 +57,15 @@ def matrix(
             update={"exclude": [*derived.exclude, *({"driver": name} for name in gaps)]}
         )
         prepared = prepare(measured, request, progress)
+        options = dataclasses.replace(
+            prepared.options,
+            complete=lambda run: run.model_copy(update={"matrix": rows(run, gaps)}),
+        )
+        prepared = dataclasses.replace(prepared, options=options)
         backend = stack.enter_context(
             open_backend(request.backend, prepared.options.run_id, progress.step)
         )
         run, run_dir = measure(prepared, opened, backend, request, progress, interrupts)
-    run = run.model_copy(update={"matrix": rows(run, gaps)})
-    run_dir.write_run(run)
     run_dir.write_matrix(run.matrix)
     progress.step("writing the report")
     write_reports(run_dir)
@@ -79,7 +83,7 @@ def plan_of(definition: Scenario, servers: list[str], drivers: list[str]) -> Mat
     return plan.model_copy(
         update={
             "servers": list(dict.fromkeys(servers)) or plan.servers,
-            "drivers": list(dict.fromkeys(drivers)) or plan.drivers,
+            "drivers": list(dict.fromkeys(map(full_name, drivers))) or plan.drivers,
         }
     )
 

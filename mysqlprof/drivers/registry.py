@@ -17,6 +17,11 @@ _ONE_VERSION: dict[str, Callable[[], AbstractContextManager[Driver]]] = {
 }
 
 
+def full_name(text: str) -> str:
+    """With its version where a driver has several: `connector-j` is its default version."""
+    return f"connector-j:{DEFAULT_VERSION}" if text == "connector-j" else text
+
+
 def open_driver(text: str) -> AbstractContextManager[Driver]:
     """`name` or `connector-j:version`. What the driver needs is looked for when it is entered.
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from mysqlprof.palette import KINDS
 from mysqlprof.report import figures, numbers
+from mysqlprof.report.bisect import bisect_lines, bisect_rule
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
@@ -49,9 +50,10 @@ class FlameView:
 
 # A new part of the report is a template and a line here: id, heading, template, shown when.
 def _sections(report: Report) -> list[tuple[str, str, str]]:
-    flamed = bool(report.profiles)
+    flamed, claimed = bool(report.profiles), bool(report.run.claims)
+    searched = report.run.bisect is not None
     parts = [
-        ("claims", "Claims", "claims.html.j2", report.matrix is None or bool(report.run.claims)),
+        ("claims", "Claims", "claims.html.j2", not searched and (not report.matrix or claimed)),
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
@@ -72,7 +74,7 @@ def render(report: Report) -> str:
     frame_script = _plain(env, "frame.js")
     flames = _flames(report, frame_style, frame_script)
     style = env.get_template("report.css.j2").render(flames=flames)
-    if report.matrix:
+    if report.matrix or report.run.bisect:
         style += _plain(env, "matrix.css")
     script = _plain(env, "report.js")
     graphs = [f.graph for f in flames if f.graph]
@@ -83,8 +85,10 @@ def render(report: Report) -> str:
         run=report.run,
         scenario=report.scenario,
         title=_title(report),
-        answer="matrix.html.j2" if report.matrix else "answer.html.j2",
+        answer=_answer_template(report),
         matrix=report.matrix,
+        bisect_lines=bisect_lines(report.run),
+        bisect_rule=bisect_rule(report.run),
         verdict=VERDICTS[report.run.verdict],
         headline=headline(report),
         tally=tally(report),
@@ -104,7 +108,15 @@ def render(report: Report) -> str:
     )
 
 
+def _answer_template(report: Report) -> str:
+    if report.run.bisect:
+        return "bisect.html.j2"
+    return "matrix.html.j2" if report.matrix else "answer.html.j2"
+
+
 def _title(report: Report) -> str:
+    if report.run.bisect:
+        return report.run.bisect.answer
     answer = sentence(report.matrix) if report.matrix else VERDICTS[report.run.verdict].word
     return f"{answer}: {report.scenario.title}"
 

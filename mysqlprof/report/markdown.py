@@ -1,6 +1,7 @@
 """report.md: what a bug report needs, compact, in GitHub's Markdown."""
 
 from mysqlprof.report import numbers
+from mysqlprof.report.bisect import bisect_markdown
 from mysqlprof.report.facts import fact_value
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
@@ -30,12 +31,12 @@ def render_markdown(run_dir: RunDirectory) -> str:
 
 
 def render(report: Report) -> str:
-    matrix = report.matrix
+    matrix, searched = report.matrix, report.run.bisect is not None
     parts = [
-        matrix_answer(report, matrix) if matrix else _answer(report),
-        _because(report),
+        _first_part(report),
+        "" if searched else _because(report),
         _caveats(report),
-        _claims(report),
+        "" if searched else _claims(report),
         _cells(report),
         "" if matrix and not report.profiles else _attribution(report),
         _servers(report),
@@ -43,6 +44,12 @@ def render(report: Report) -> str:
         _gaps(report),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _first_part(report: Report) -> str:
+    if report.run.bisect:
+        return bisect_markdown(report)
+    return matrix_answer(report, report.matrix) if report.matrix else _answer(report)
 
 
 def _answer(report: Report) -> str:
