@@ -39,7 +39,7 @@ SPEC = LaunchSpec(
 
 
 def private_directories(run_id: str) -> list[Path]:
-    return [row.path for row in workdir.leftovers(also_living=True) if row.run_id == run_id]
+    return [row.path for row in workdir.leftovers(also_living=True) if row.purpose == run_id]
 
 
 def nothing_is_left(engine: DockerClient, run_id: str) -> None:
@@ -327,7 +327,7 @@ def test_what_a_killed_orchestrator_left_is_found_and_removed(
     assert leftover.describe().startswith(f"container mysqlprof-{run_id}-interrupted-")
     remove_leftover(engine, leftover)
     assert of_run(engine, run_id) == []
-    [directory] = [row for row in workdir.leftovers() if row.run_id == run_id]
+    [directory] = [row for row in workdir.leftovers() if row.purpose == run_id]
     workdir.remove(directory)
     assert private_directories(run_id) == []
     remove_leftover(engine, leftover)  # twice is harmless
