@@ -6,7 +6,6 @@ trial starts; whatever happens, what was measured stays readable.
 """
 
 import itertools
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -21,7 +20,6 @@ from mysqlprof.attribution import Rules, attribute, load_rules
 from mysqlprof.counters import Counters, StolenTime
 from mysqlprof.drivers.base import Driver, DriverFailed
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
-from mysqlprof.flamegraph import render
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.launches import launches
 from mysqlprof.model import (
@@ -37,9 +35,9 @@ from mysqlprof.model import (
     TrialResult,
     TrialSpec,
 )
-from mysqlprof.probes.fold import fold
-from mysqlprof.probes.perf import PerfOptions, PerfRecording
-from mysqlprof.progress import Progress
+from mysqlprof.probes.perf import PerfOptions
+from mysqlprof.profiling import flame_graph, record_profile
+from mysqlprof.progress import Progress, TrialClock
 from mysqlprof.servers.admin import Admin, is_connection_lost
 from mysqlprof.servers.base import Backend, Server
 from mysqlprof.stacks import FoldedStacks
@@ -117,7 +115,7 @@ class _Experiment:
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
-        self._clock = _TrialClock()
+        self._clock = TrialClock()
 
     # --- the order of steps ---
 
@@ -299,56 +297,22 @@ class _Experiment:
     # --- one profile ---
 
     def _profile(self, cell: CellSpec, perf: PerfOptions) -> None:
-        wanted = self._plan.scenario.profile
         running = self._server_of(cell.id)
-        trials: list[TrialResult] = []
-        started = time.monotonic()
-        with PerfRecording(perf, running.server.pid) as recording:
-            while len(trials) < wanted.max_executes and not self._interrupts.requested:
-                spec = TrialSpec(cell.id, "profiled", len(trials))
-                trials.append(self._trial(spec, recording.window()))
-                expected = _cpu_s(trials) * perf.frequency_hz
-                late = time.monotonic() - started > wanted.max_seconds
-                if expected >= wanted.min_samples or late:
-                    break
-            data = recording.finish()
-            # Folded while the server lives: its symbols may be reachable only through it.
-            report = fold(data, perf.perf)
-        samples = report.stacks.total
-        info = ProfileInfo(
-            cell=cell.id,
-            event=report.event,
-            unit="samples",
-            frequency_hz=perf.frequency_hz,
-            call_graph=perf.call_graph,
-            samples=samples,
-            lost=report.lost,
-            unresolved=report.unresolved / samples if samples else 0.0,
-            unresolved_leaf=report.unresolved_leaf / samples if samples else 0.0,
-            window_s=round(recording.window_s, 4),
-            executes=len(trials),
-            perf_version=perf.version,
-            profiled_ms=[trial.elapsed_ms for trial in trials],
+        info, stacks = record_profile(
+            cell.id,
+            running.server.pid,
+            perf,
+            self._plan.scenario.profile,
+            execute=self._trial,
+            stop=lambda: self._interrupts.requested,
         )
-        self._profiles[cell.id] = (info, report.stacks)
+        self._profiles[cell.id] = (info, stacks)
         svg = None
         try:
-            svg = self._draw(cell, info, report.stacks)
+            svg = flame_graph(info, stacks, cell.levels, running.info.version)
         finally:  # a picture that cannot be drawn does not cost the profile
-            self._run_dir.write_profile(info, report.stacks, svg)
+            self._run_dir.write_profile(info, stacks, svg)
             self._write_attribution()
-
-    def _draw(self, cell: CellSpec, info: ProfileInfo, stacks: FoldedStacks) -> str | None:
-        if stacks.total == 0:
-            return None
-        version = self._server_of(cell.id).info.version
-        levels = ", ".join(f"{k} {v}" for k, v in cell.levels.items() if k != "server")
-        return render(
-            stacks,
-            title=f"MySQL {version}: {levels}",
-            subtitle=f"{info.samples:,} samples of {info.event} at {info.frequency_hz} Hz"
-            f" in {info.executes} executes ({info.window_s:.2f} s)",
-        )
 
     def _write_attribution(self) -> None:
         rows = []
@@ -487,28 +451,3 @@ class _Experiment:
         run = self._options.complete(run)
         self._run_dir.write_run(run)
         return run
-
-
-def _cpu_s(trials: list[TrialResult]) -> float:
-    """CPU time of the server over these trials; where it cannot be read, half the elapsed time."""
-    if all("cpu_ms" in trial.status for trial in trials):
-        return sum(trial.status["cpu_ms"] for trial in trials) / 1e3
-    return sum(trial.elapsed_ms for trial in trials) / 2e3
-
-
-class _TrialClock:
-    """How long a trial of each cell takes, all included, to say how long there is to go."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[str, list[float]] = {}
-
-    @contextmanager
-    def of(self, cell: str) -> Iterator[None]:
-        started = time.monotonic()
-        yield
-        self._seconds.setdefault(cell, []).append(time.monotonic() - started)
-
-    def estimate(self, left: list[str]) -> float | None:
-        if any(cell not in self._seconds for cell in left):
-            return None
-        return sum(statistics.median(self._seconds[cell]) for cell in left)
