@@ -5,7 +5,6 @@ all trials and profiles side by side. Nothing is assumed of a version that was n
 """
 
 import dataclasses
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +45,7 @@ from mysqlprof.servers.base import Backend
 from mysqlprof.stacks import FoldedStacks
 from mysqlprof.store import RunDirectory
 from mysqlprof.verdict import Measured, judge_run
+from mysqlprof.workdir import work_directory
 
 _TRIALS = 7
 _MAX_TRIALS = 21
@@ -67,7 +67,8 @@ def bisect(
 ) -> tuple[Run, Path]:
     """Search from `bad` (older) to `good`, or with `every` measure all versions between.
 
-    Interrupted, or with a server that fails, the points until then are kept and answered from.
+    Interrupted, it answers from the points until then. A server that fails ends the search with
+    its error; the points until then are on disk.
     """
     definition = customised(scenario.load(request.scenario), request)
     if definition.bisect is None:
@@ -133,8 +134,8 @@ class _Search:
     def _measure(self, version: str, why: str, interrupts: Interrupts) -> BisectPoint | None:
         """One version in a run of its own, whose trials and profiles are then added to ours."""
         self._progress.note(f"MySQL {version} ({why})")
-        with tempfile.TemporaryDirectory(prefix="mysqlprof-bisect-") as folder:
-            request = dataclasses.replace(self._request, out=Path(folder) / "run")
+        with work_directory("bisect") as folder:
+            request = dataclasses.replace(self._request, out=folder / "run")
             definition = derive(self._definition, [version], request)
             prepared = prepare(definition, request, self._progress)
             drivers = {"": self._driver}

@@ -75,11 +75,6 @@ def jdbc_url(endpoint: Endpoint, version: str, options: Options) -> str:
     return f"jdbc:mysql://{endpoint.host}:{endpoint.port}/{DATABASE}?{urlencode(properties)}"
 
 
-def require_java() -> None:
-    """Raise EnvironmentLacks unless there is a JDK (the driver's host is compiled here)."""
-    _java("javac")
-
-
 def _java(program: str) -> str:
     home = os.environ.get("JAVA_HOME")
     candidates = [os.path.join(home, "bin", program)] if home else []

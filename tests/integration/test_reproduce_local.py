@@ -83,7 +83,6 @@ def reproduced(tmp_path_factory) -> tuple[Path, int, str]:
 def test_the_bug_is_reproduced_and_every_claim_holds(reproduced):
     path, code, stdout = reproduced
     run = run_json(path)
-    print(run["caveats"], run["missing"])
     assert (code, run["status"], run["verdict"]) == (0, "complete", "reproduced")
     assert {claim["verdict"] for claim in run["claims"]} == {"holds"}
     assert json.loads(stdout)["id"] == run["id"]
