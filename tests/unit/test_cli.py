@@ -7,7 +7,7 @@ import sys
 import pytest
 from report_factory import make_run
 
-from mysqlprof.cli import exit_code
+from mysqlprof.cli.exit_codes import exit_code
 from mysqlprof.model import Caveat
 from mysqlprof.terminal import plain
 

@@ -1,0 +1,30 @@
+"""What a finished run means for the shell."""
+
+from mysqlprof.model import Run
+
+
+def exit_code(run: Run) -> int:
+    if run.status == "interrupted":
+        return 130
+    if run.status == "failed":
+        return 6
+    if any(caveat.partial for caveat in run.caveats):
+        return 4
+    return 0 if run.verdict == "reproduced" else 5
+
+
+def matrix_exit_code(run: Run) -> int:
+    """A matrix has no verdict of its own: it is done when its cells were measured.
+
+    A driver that is not installed is a gap with a name, and no failure.
+    """
+    code = exit_code(run)
+    return 0 if code == 5 else code
+
+
+def bisect_exit_code(run: Run) -> int:
+    """0 when both sides of the border were found; 5 when only one was."""
+    code = exit_code(run)
+    if code in (0, 5):
+        return 0 if run.bisect and run.bisect.last_bad and run.bisect.first_good else 5
+    return code
