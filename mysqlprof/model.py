@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from mysqlprof.frozen import Frozen
 
 SCHEMA_VERSION = 1
 
@@ -17,12 +19,6 @@ RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
 DriverName = Literal["connector-j", "python", "go", "node"]
-
-
-class Frozen(BaseModel):
-    """Base of all types that live in files: immutable, and unknown keys are an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from mysqlprof import csvfile
 from mysqlprof.errors import UsageError
+from mysqlprof.frozen import Frozen
 from mysqlprof.model import (
     SCHEMA_VERSION,
     AttributionRow,
-    Frozen,
     MatrixRow,
     ProfileInfo,
     Run,
