@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from mysqlprof.changes import CellComparison, Upgrade
 from mysqlprof.frozen import Frozen
 
 SCHEMA_VERSION = 1
@@ -490,6 +491,8 @@ class Run(Frozen):
     claims: list[ClaimResult] = []
     matrix: list[MatrixRow] = []
     bisect: Bisect | None = None
+    comparison: list[CellComparison] = []
+    upgrade: Upgrade | None = None
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}
