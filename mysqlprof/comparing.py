@@ -1,114 +1,108 @@
 """Two cells' trials to a ratio, a verdict, and what would have been seen. Pure.
 
-A verdict has three zones. `slower` and `faster` lie wholly beyond the bound; `same` lies wholly
-within it, which is a claim of equivalence and not a test that failed to find anything; whatever
-straddles the bound cannot be told.
+Whatever a verdict is about, it is made again without each oddity found in the trials
+(`validity`): one that depends on an oddity cannot be told.
 """
 
-import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, TypeVar
 
+from mysqlprof.changes import ChangeVerdict
 from mysqlprof.model import TrialResult
 from mysqlprof.statistics import THRESHOLDS, Interval, difference, ratio_interval
 from mysqlprof.validity import Finding, examine
 
-ComparisonVerdict = Literal["faster", "slower", "same", "cannot_tell"]
-
-_POWER_80 = 0.8416
-"""Standard normal quantile of the chance, 80 %, with which the smallest visible ratio is seen."""
-_HALF_95 = 1.96
+_V = TypeVar("_V")
+Trials = Sequence[TrialResult]
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """`after` against `before`: a ratio above 1 means that `after` takes longer."""
+class Judgement(Generic[_V]):
+    """The ratio of the medians, numerator over denominator, and what is made of it."""
 
     interval: Interval | None
     """None with too few trials."""
-    verdict: ComparisonVerdict
-    findings: tuple[str, ...]
-    """What is odd about the trials, whether or not the verdict depends on it."""
+    verdict: _V | None
+    """None where it cannot be told."""
     reason: str
     """Why it cannot be told; empty otherwise."""
 
-    @property
-    def visible(self) -> float | None:
-        """The smallest ratio that these trials would have shown in four of five runs."""
-        return smallest_visible_ratio(self.interval) if self.interval else None
 
+def judge_ratio(
+    numerator: tuple[str, Trials],
+    denominator: tuple[str, Trials],
+    name: str,
+    judge: Callable[[Interval], _V | None],
+) -> Judgement[_V]:
+    """Judge the ratio of two sides, each given as (its name, its timed trials in order).
 
-def compare(before: Sequence[TrialResult], after: Sequence[TrialResult], name: str) -> Comparison:
-    """Judge the ratio of medians, and again without each oddity found in the trials.
-
-    `name` seeds the bootstrap, so that one comparison does not move another.
+    `name` seeds the bootstrap, so that adding a comparison does not move the others.
     """
     seed = zlib.crc32(name.encode())
-    interval = _ratio(before, after, seed)
+    interval = _ratio(numerator[1], denominator[1], seed)
     if interval is None:
-        return Comparison(None, "cannot_tell", (), "too few timed trials")
-    verdict = verdict_of(interval)
-    sides = [("before", f) for f in examine(before)] + [("after", f) for f in examine(after)]
-    words = tuple(f"{side}: {finding.text}" for side, finding in sides)
-    reason = _unsure(interval) if verdict == "cannot_tell" else ""
-    for side, finding in sides:
-        other = _without(before, after, side, finding, seed)
-        if verdict != "cannot_tell" and other != verdict:
-            reason = f"{side}: {finding.text}; without that the verdict would be another"
-            verdict = "cannot_tell"
-    return Comparison(interval, verdict, words, reason)
+        return Judgement(None, None, "too few timed trials")
+    verdict = judge(interval)
+    if verdict is None:
+        return Judgement(interval, None, "")
+    for side, finding in _findings(numerator, denominator):
+        other = _ratio(*_without(numerator[1], denominator[1], side, finding), seed)
+        if other is None or judge(other) != verdict:
+            where = (numerator, denominator)[side][0]
+            reason = f"{where}: {finding.text}; without that the verdict would be another"
+            return Judgement(interval, None, reason)
+    return Judgement(interval, verdict, "")
 
 
-def verdict_of(interval: Interval) -> ComparisonVerdict:
-    found = difference(interval)
-    assert found in ("faster", "slower", "same", "cannot_tell")
-    return found  # type: ignore[return-value]
+def compare(before: Trials, after: Trials, name: str) -> Judgement[ChangeVerdict]:
+    """`after` against `before`: a ratio above 1 means that `after` takes longer.
 
-
-def smallest_visible_ratio(interval: Interval) -> float:
-    """The true ratio that trials with such a spread show as `slower` in four of five runs.
-
-    Its interval, as wide as this one on a logarithmic scale, must clear the bound.
+    `slower` and `faster` lie wholly beyond the bound; `same` lies wholly within it, which is a
+    claim of equivalence and not a test that failed to find anything.
     """
-    half = (math.log(interval.high) - math.log(interval.low)) / 2
-    return THRESHOLDS["same_within"] * math.exp(half * (1 + _POWER_80 / _HALF_95))
+    found: Judgement[ChangeVerdict]
+    found = judge_ratio(("after", after), ("before", before), name, _change)
+    if found.verdict is None and found.interval and not found.reason:
+        return Judgement(found.interval, None, _unsure(found.interval))
+    return found
 
 
-def _ratio(
-    before: Sequence[TrialResult], after: Sequence[TrialResult], seed: int
-) -> Interval | None:
-    if min(len(before), len(after)) < THRESHOLDS["min_trials_for_a_verdict"]:
+def _change(interval: Interval) -> ChangeVerdict | None:
+    found: dict[str, ChangeVerdict] = {"faster": "faster", "slower": "slower", "same": "same"}
+    return found.get(difference(interval))
+
+
+def _ratio(numerator: Trials, denominator: Trials, seed: int) -> Interval | None:
+    if min(len(numerator), len(denominator)) < THRESHOLDS["min_trials_for_a_verdict"]:
         return None
-    return ratio_interval([t.elapsed_ms for t in after], [t.elapsed_ms for t in before], seed)
+    top, bottom = ([t.elapsed_ms for t in side] for side in (numerator, denominator))
+    return ratio_interval(top, bottom, seed)
+
+
+def _findings(
+    numerator: tuple[str, Trials], denominator: tuple[str, Trials]
+) -> list[tuple[int, Finding]]:
+    sides = enumerate((numerator[1], denominator[1]))
+    return [(side, finding) for side, trials in sides for finding in examine(trials)]
 
 
 def _without(
-    before: Sequence[TrialResult],
-    after: Sequence[TrialResult],
-    side: str,
-    finding: Finding,
-    seed: int,
-) -> ComparisonVerdict:
-    """The verdict from the trials that the finding does not touch.
+    numerator: Trials, denominator: Trials, side: int, finding: Finding
+) -> tuple[Trials, Trials]:
+    """Both sides' trials that the finding does not touch.
 
-    Rounds were interleaved: what the machine did to one side in a round it did to the other, so
+    Rounds were interleaved: what the machine did to one side over the run it did to the other, so
     that a drift is left out on both.
     """
     if finding.kind == "drift":
-        before, after = before[len(before) // 2 :], after[len(after) // 2 :]
-    elif side == "before":
-        before = finding.without
-    else:
-        after = finding.without
-    interval = _ratio(before, after, seed)
-    return verdict_of(interval) if interval else "cannot_tell"
+        return numerator[len(numerator) // 2 :], denominator[len(denominator) // 2 :]
+    return (finding.without, denominator) if side == 0 else (numerator, finding.without)
 
 
 def _unsure(interval: Interval) -> str:
-    bound = THRESHOLDS["same_within"]
-    percent = f"{(bound - 1) * 100:.0f} %"
+    percent = f"{(THRESHOLDS['same_within'] - 1) * 100:.0f} %"
     if interval.low > 1:
         return f"slower, but whether by more than {percent} cannot be told"
     if interval.high < 1:

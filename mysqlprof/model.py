@@ -358,6 +358,8 @@ class ContrastResult(Frozen):
     ratio: float | None
     ci_low: float | None
     ci_high: float | None
+    visible_ratio: float | None = None
+    """The smallest ratio that these trials would have shown in four of five runs."""
     headline: bool = False
 
 

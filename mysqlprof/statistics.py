@@ -5,6 +5,7 @@ cells' trials; with few trials it can be no wider than what the trials span, so 
 count is printed beside it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -126,3 +127,13 @@ def difference(interval: Interval) -> str:
     if interval.low > 1 / bound and interval.high < bound:
         return "same"
     return "cannot_tell"
+
+
+def smallest_visible_ratio(interval: Interval) -> float:
+    """The true ratio that trials with such a spread show as different in four of five runs.
+
+    Its interval, as wide as this one on a logarithmic scale, must clear `same_within`.
+    """
+    half = (math.log(interval.high) - math.log(interval.low)) / 2
+    in_four_of_five = stats.norm.ppf(0.8) / stats.norm.ppf((1 + THRESHOLDS["confidence"]) / 2)
+    return float(THRESHOLDS["same_within"] * math.exp(half * (1 + in_four_of_five)))

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 from mysqlprof.changes import CellComparison, Upgrade
 from mysqlprof.comparing import compare
-from mysqlprof.model import Caveat, Run, TrialResult
+from mysqlprof.model import CellSpec, Run, TrialResult
+from mysqlprof.statistics import smallest_visible_ratio
 from mysqlprof.upgrade import configuration
 from mysqlprof.upgrade.gates import Gate, evaluate
 from mysqlprof.upgrade.planning import id_without_server, set_by_us
+from mysqlprof.validity import examine
 from mysqlprof.verdict import Measured
 
 
@@ -33,48 +35,44 @@ def completed(run: Run, measured: Measured, gates: Sequence[Gate]) -> Run:
         settings=settings,
         gates=evaluate(gates, rows),
     )
-    caveats = [
-        Caveat(kind="validity", text=f"{row.cell}: {text}") for row in rows for text in row.findings
-    ]
-    return run.model_copy(
-        update={"comparison": rows, "upgrade": changes, "caveats": [*run.caveats, *caveats]}
-    )
+    return run.model_copy(update={"comparison": rows, "upgrade": changes})
 
 
 def comparison_rows(measured: Measured) -> list[CellComparison]:
     """One row a cell, in the order of the scenario's levels."""
-    timed: dict[str, list[TrialResult]] = {}
-    for trial in measured.trials:
-        if trial.kind == "timed":
-            timed.setdefault(trial.cell, []).append(trial)
     rows = []
     for before in (cell for cell in measured.cells if cell.role == "before"):
         levels = before.levels | {"server": "after"}
         after = next((cell for cell in measured.cells if cell.levels == levels), None)
-        if after is None:
-            continue
-        sides = timed.get(before.id, []), timed.get(after.id, [])
-        name = id_without_server(before)
-        found = compare(*sides, name)
-        medians = [_median(trials) for trials in sides]
-        rows.append(
-            CellComparison(
-                cell=name,
-                levels={k: v for k, v in before.levels.items() if k != "server"},
-                before_cell=before.id,
-                after_cell=after.id,
-                before_ms=medians[0],
-                after_ms=medians[1],
-                ratio=found.interval.value if found.interval else None,
-                ci_low=found.interval.low if found.interval else None,
-                ci_high=found.interval.high if found.interval else None,
-                verdict=found.verdict,
-                reason=found.reason,
-                findings=list(found.findings),
-                visible_ratio=found.visible,
-            )
-        )
+        if after is not None:
+            rows.append(_row(measured, before, after))
     return rows
+
+
+def _row(measured: Measured, before: CellSpec, after: CellSpec) -> CellComparison:
+    name = id_without_server(before)
+    was, now = measured.timed(before.id), measured.timed(after.id)
+    found = compare(was, now, name)
+    interval = found.interval
+    return CellComparison(
+        cell=name,
+        levels={k: v for k, v in before.levels.items() if k != "server"},
+        before_cell=before.id,
+        after_cell=after.id,
+        before_ms=_median(was),
+        after_ms=_median(now),
+        ratio=interval.value if interval else None,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        verdict=found.verdict or "cannot_tell",
+        reason=found.reason,
+        findings=[
+            f"{side}: {finding.text}"
+            for side, trials in (("before", was), ("after", now))
+            for finding in examine(trials)
+        ],
+        visible_ratio=smallest_visible_ratio(interval) if interval else None,
+    )
 
 
 def _median(trials: Sequence[TrialResult]) -> float | None:
