@@ -1,18 +1,14 @@
 """A link of a known rate: shaped by the kernel, and measured before it is trusted."""
 
-import json
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
 from mysqlprof.errors import EnvironmentLacks, UsageError
 from mysqlprof.packages import require
 from mysqlprof.topologies.namespaces import DEVICE, INSTALL_IPROUTE, Namespace, Network
-from mysqlprof.topologies.programs import program
-from mysqlprof.workdir import work_directory
+from mysqlprof.topologies.streams import stream
 
 TRUSTED_SHARE = (0.88, 1.01)
 """Goodput over rate within which a link is what it is called.
@@ -58,7 +54,6 @@ class Measured:
 
     direction: str
     goodput_bps: float
-    seconds: float
     rate_bps: int | None
 
     @property
@@ -96,9 +91,12 @@ def shaped(network: Network, shape: Shape) -> Iterator[None]:
 
 def measure(network: Network, shape: Shape, seconds: float = 1.0) -> list[Measured]:
     """Both directions, one after the other, each for about `seconds`."""
+    server, client = network.server, network.client
+    down = stream(server, client, client.address, seconds)
+    up = stream(client, server, server.address, seconds)
     return [
-        _transfer(network.server, network.client, "to the client", shape, seconds),
-        _transfer(network.client, network.server, "to the server", shape, seconds),
+        Measured("to the client", down, shape.rate_bps),
+        Measured("to the server", up, shape.rate_bps),
     ]
 
 
@@ -129,28 +127,3 @@ def _unshape(end: Namespace) -> None:
     tc = require("tc", INSTALL_IPROUTE)
     if " noqueue " not in end.run(tc, "qdisc", "show", "dev", DEVICE, "root"):
         end.run(tc, "qdisc", "del", "dev", DEVICE, "root")
-
-
-def _transfer(
-    source: Namespace, sink: Namespace, direction: str, shape: Shape, seconds: float
-) -> Measured:
-    with (
-        work_directory("link") as work,
-        as_file(files("mysqlprof.topologies") / "transfer.py") as script,
-    ):
-        python = [sys.executable, "-I", str(script)]
-        port_file = work / "port"
-        with program(
-            "receive",
-            [*python, "receive", sink.address, str(port_file), str(seconds)],
-            work,
-            prefix=sink.place.prefix,
-        ) as receiver:
-            receiver.await_ready(port_file.exists, 20)
-            send = [*python, "send", sink.address, port_file.read_text(), str(seconds)]
-            with program("send", send, work, prefix=source.place.prefix):
-                receiver.process.wait(seconds + 20)
-        answer = json.loads(receiver.log.read_text())
-    return Measured(
-        direction, answer["bytes"] * 8 / answer["seconds"], answer["seconds"], shape.rate_bps
-    )
