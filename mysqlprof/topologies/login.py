@@ -9,6 +9,7 @@ import hashlib
 import socket
 import ssl
 import struct
+import time
 from dataclasses import dataclass
 
 # Capabilities, from MySQL's include/mysql_com.h.
@@ -76,10 +77,22 @@ class Greeting:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """How long each part of a login took, in nanoseconds."""
+
+    greeting: int
+    """Until the server's first packet was here: it has accepted us and made a thread."""
+    tls: int
+    """From SSLRequest to the end of our side of the handshake; 0 without TLS."""
+    authentication: int
+
+
+@dataclass(frozen=True)
 class LoggedIn:
     """An open connection. Left open: close() says goodbye as a client should."""
 
     channel: "Channel"
+    steps: Steps
     server_version: str
     connection_id: int
     plugin: str
@@ -134,6 +147,7 @@ def log_in(
     Raises LoginFailed, ssl.SSLError and OSError.
     """
     channel = Channel(connection)
+    begun = time.perf_counter_ns()
     greeting = Greeting.parse(channel.read())
     flags = _WANTED
     if tls:
@@ -141,9 +155,11 @@ def log_in(
             raise LoginFailed("the server does not offer TLS")
         flags |= _CLIENT_SSL
     head = struct.pack("<IIB23x", flags, _MAX_PACKET, _UTF8MB4)
+    greeted = time.perf_counter_ns()
     if tls:
         channel.write(head)
         channel.socket = tls.wrap_socket(connection, session=session)
+    private = time.perf_counter_ns()
     proof = _proof(greeting.plugin, password, greeting.nonce)
     channel.write(
         head
@@ -155,7 +171,9 @@ def log_in(
         + b"\0"
     )
     plugin = _authenticate(channel, greeting, password)
-    return LoggedIn(channel, greeting.version, greeting.connection_id, plugin)
+    done = time.perf_counter_ns()
+    steps = Steps(greeted - begun, private - greeted if tls else 0, done - private)
+    return LoggedIn(channel, steps, greeting.version, greeting.connection_id, plugin)
 
 
 def _authenticate(channel: Channel, greeting: Greeting, password: str) -> str:

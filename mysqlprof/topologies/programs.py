@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from mysqlprof.children import describe_exit, end_with_parent, log_tail, stop, wait_until
 from mysqlprof.errors import ServerFailed
+
+_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "JAVA_HOME")
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class Program:
 
     def await_ready(self, ready: Callable[[], bool], deadline_s: float) -> None:
         """Raises ServerFailed, with the end of its log, when it dies or takes too long."""
-        wait_until(lambda: bool(self.why_dead()) or ready(), deadline_s)
+        in_time = wait_until(lambda: bool(self.why_dead()) or ready(), deadline_s)
         words = log_tail(self.log, 10)
         if death := self.why_dead():
             raise ServerFailed(f"{self.name} ended before it was ready: {death}", words)
-        if not ready():
+        if not in_time:
             raise ServerFailed(f"{self.name} was not ready after {deadline_s:.0f} s", words)
 
 
@@ -50,7 +53,7 @@ def program(
         process = subprocess.Popen(
             [*prefix, *command],
             cwd=work,
-            env={k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "TMPDIR")},
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -62,3 +65,14 @@ def program(
         yield Program(name, process, log)
     finally:
         stop(process)
+
+
+def own_module(name: str) -> list[str]:
+    """The command that runs a module of this package as a program."""
+    return [sys.executable, "-P", "-m", f"mysqlprof.topologies.{name}"]
+
+
+def _environment() -> dict[str, str]:
+    package = Path(__file__).parents[2]
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT}
+    return {**kept, "PYTHONPATH": str(package)}

@@ -15,9 +15,9 @@ from mysqlprof.children import free_port
 from mysqlprof.debian import unpacked
 from mysqlprof.model import Endpoint, Place
 from mysqlprof.packages import first_line
+from mysqlprof.topologies.answers import answers
 from mysqlprof.topologies.certificates import CertificateFiles
 from mysqlprof.topologies.programs import program
-from mysqlprof.topologies.sockets import answers
 from mysqlprof.workdir import work_directory
 
 ServerTls = Literal["DISABLED", "PREFERRED", "REQUIRED"]
@@ -80,7 +80,7 @@ def mysql_router(
         configuration.write_text(_configuration(router, server, endpoint, options, work), "utf-8")
         command = [*router.command, "-c", str(configuration)]
         with program("mysqlrouter", command, work, prefix=place.prefix) as running:
-            running.await_ready(lambda: answers(endpoint), _DEADLINE_S)
+            running.await_ready(lambda: answers(endpoint, place), _DEADLINE_S)
             version = first_line([*router.command, "--version"])
             yield Proxy(endpoint, " ".join(version.split()), running.pid, running.log)
 

@@ -2,13 +2,11 @@
 
 import json
 import subprocess
-import sys
-from importlib.resources import as_file, files
 
 from mysqlprof.children import log_tail
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.topologies.namespaces import Namespace
-from mysqlprof.topologies.programs import program
+from mysqlprof.topologies.programs import own_module, program
 from mysqlprof.workdir import work_directory
 
 _DEADLINE_S = 20.0
@@ -19,11 +17,8 @@ def stream(source: Namespace, sink: Namespace, address: str, seconds: float) -> 
 
     Raises EnvironmentLacks where nothing arrives.
     """
-    with (
-        work_directory("stream") as work,
-        as_file(files("mysqlprof.topologies") / "transfer.py") as script,
-    ):
-        python, port = [sys.executable, "-I", str(script)], work / "port"
+    with work_directory("stream") as work:
+        python, port = own_module("transfer"), work / "port"
         receive = [*python, "receive", address, str(port), str(seconds)]
         with program("receive", receive, work, prefix=sink.place.prefix) as receiver:
             receiver.await_ready(port.exists, _DEADLINE_S)

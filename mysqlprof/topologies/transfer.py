@@ -1,7 +1,7 @@
 """A plain TCP stream between two programs, timed where it arrives. Run as a program of its own.
 
-    transfer.py receive ADDRESS PORT_FILE SECONDS    writes its port; prints {"bytes", "seconds"}
-    transfer.py send ADDRESS PORT SECONDS
+    receive ADDRESS PORT_FILE SECONDS    writes its port; prints {"bytes": ..., "seconds": ...}
+    send ADDRESS PORT SECONDS
 
 The first quarter of a second is not counted: windows grow, and the shaper's bucket is full.
 """
