@@ -28,7 +28,7 @@ from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.archives import Installation, installation
 from mysqlprof.servers.base import Server
 from mysqlprof.servers.container_files import cnf_fragments
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 _USER = "mysqlprof"
 _START_DEADLINE_S = 60.0
@@ -254,9 +254,9 @@ def _write_configuration(
     if os.geteuid() == 0:
         options["user"] = "root"
     own = "\n".join(f"{key} = {value}" for key, value in options.items())
-    _write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
+    write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
     grant = f"'{endpoint.user}'@'{'%' if endpoint.apart else endpoint.host}'"
-    _write_private(
+    write_private(
         work / "init.sql",
         f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{secrets.token_urlsafe(24)}';\n"
         f"CREATE USER {grant} IDENTIFIED WITH mysql_native_password BY '{endpoint.password}';\n"
@@ -268,15 +268,9 @@ def _private_copies(given: Mapping[str, Path], work: Path) -> dict[str, str]:
     copies = {}
     for option, source in given.items():
         copy = work / f"{option}{source.suffix}"
-        _write_private(copy, source.read_text(encoding="utf-8"))
+        write_private(copy, source.read_text(encoding="utf-8"))
         copies[option] = str(copy)
     return copies
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
 
 
 def _spawn(spec: LaunchSpec, made_of: Installation, work: Path) -> subprocess.Popen[bytes]:

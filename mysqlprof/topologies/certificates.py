@@ -4,7 +4,6 @@ Keys are made anew for each run, lie in its private directory, readable by this 
 with it.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +19,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mysqlprof.errors import UsageError
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 KeyKind = Literal["rsa-2048", "rsa-4096", "ec-p256"]
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
+_OWN_KIND: KeyKind = "rsa-2048"
+"""The authority's, whatever it signs: so that only the server's key is varied."""
 _LIFE = timedelta(days=7)
 _CLOCK_SKEW = timedelta(hours=1)
 _PUBLIC_EXPONENT = 65537
@@ -46,34 +47,37 @@ class CertificateFiles:
 class Authority:
     """Signs certificates; its key never leaves this process."""
 
-    def __init__(self, folder: Path, kind: KeyKind) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kind = kind
-        self._key = _new_key(kind)
+        self._key = _new_key(_OWN_KIND)
         self._certificate = _sign(_name("mysqlprof authority"), self._key, self._key)
-        self.file = _write(folder / "ca.pem", _pem(self._certificate))
+        self.file = folder / "ca.pem"
+        write_private(self.file, _pem(self._certificate))
 
-    def issue(self, role: str, addresses: tuple[str, ...] = ()) -> CertificateFiles:
-        """A certificate, with a key of the authority's kind, that serves at both ends of TLS."""
-        key = _new_key(self._kind)
+    def issue(
+        self, role: str, kind: KeyKind = "rsa-2048", addresses: tuple[str, ...] = ()
+    ) -> CertificateFiles:
+        """A certificate and its key, good for both ends of TLS. Raises UsageError."""
+        if kind not in get_args(KeyKind):
+            raise UsageError(
+                f"{kind!r} is no kind of key", f"choose one of {', '.join(get_args(KeyKind))}"
+            )
+        key = _new_key(kind)
         certificate = _sign(_name(role), key, self._key, self._certificate, addresses)
         private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
-        return CertificateFiles(
-            self.file,
-            _write(self._folder / f"{role}.pem", _pem(certificate)),
-            _write(self._folder / f"{role}-key.pem", private),
+        files = CertificateFiles(
+            self.file, self._folder / f"{role}.pem", self._folder / f"{role}-key.pem"
         )
+        write_private(files.certificate, _pem(certificate))
+        write_private(files.key, private.decode("ascii"))
+        return files
 
 
 @contextmanager
-def authority(kind: KeyKind) -> Iterator[Authority]:
-    """An authority whose files are removed on the way out."""
-    if kind not in get_args(KeyKind):
-        raise UsageError(
-            f"{kind!r} is no kind of key", f"choose one of {', '.join(get_args(KeyKind))}"
-        )
+def authority() -> Iterator[Authority]:
+    """An authority whose files, and those it issued, are removed on the way out."""
     with work_directory("certificates") as folder:
-        yield Authority(folder, kind)
+        yield Authority(folder)
 
 
 def _new_key(kind: KeyKind) -> PrivateKey:
@@ -133,11 +137,5 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     )
 
 
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(Encoding.PEM)
-
-
-def _write(path: Path, content: bytes) -> Path:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-    return path
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(Encoding.PEM).decode("ascii")

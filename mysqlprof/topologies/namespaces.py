@@ -124,6 +124,9 @@ def _join(server: Namespace, client: Namespace) -> None:
         host.run(ip, "address", "add", f"{host.address}/24", "dev", DEVICE)
         for device in ("lo", DEVICE):
             host.run(ip, "link", "set", device, "up")
+    # Ten thousand connections in a row must not run out of ports: closed ones are kept a minute.
+    client.run("sh", "-c", "echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range")
+    client.run("sh", "-c", "echo 1 >/proc/sys/net/ipv4/tcp_tw_reuse")
     ready = wait_until(lambda: "state UP" in client.run(ip, "link", "show", DEVICE), 5)
     if not ready:
         raise EnvironmentLacks("the link between the namespaces does not come up")

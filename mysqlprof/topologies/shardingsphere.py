@@ -17,7 +17,7 @@ from mysqlprof.model import Endpoint, Place
 from mysqlprof.packages import fetch_maven_tree, require
 from mysqlprof.topologies.answers import answers
 from mysqlprof.topologies.programs import program
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 VERSION = "5.1.0"
 
@@ -108,7 +108,7 @@ def _configure(folder: Path, server: Endpoint, schema: str, properties: Mapping[
         "logback.xml": _LOGGING,
     }
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_private(folder / name, text)
     return folder
 
 

@@ -1,7 +1,6 @@
 """A row of fresh connections from a place on the network, and what it cost there."""
 
 import json
-import os
 import subprocess
 from dataclasses import asdict
 
@@ -10,7 +9,7 @@ from mysqlprof.errors import ServerFailed
 from mysqlprof.model import Endpoint, Place
 from mysqlprof.topologies.connect import Answer, Request, Tls
 from mysqlprof.topologies.programs import own_module, program
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 _START_S = 20.0
 _LONGEST_CONNECTION_S = 1.0
@@ -39,8 +38,7 @@ def storm(
     )
     with work_directory("connections") as work:
         file = work / "request.json"
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            json.dump(asdict(request), out)
+        write_private(file, json.dumps(asdict(request)))
         command = [*own_module("connect"), str(file)]
         with program("connect", command, work, prefix=(place or Place()).prefix) as client:
             try:

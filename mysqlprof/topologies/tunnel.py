@@ -50,9 +50,9 @@ def openvpn(network: Network, kind: KeyKind = "rsa-2048") -> Iterator[Tunnel]:
     if not TUN_DEVICE.exists():
         raise EnvironmentLacks(f"there is no {TUN_DEVICE}", MAKE_TUN)
     server, client = network.server, network.client
-    with authority(kind) as signer, work_directory("tunnel") as work:
-        one_end = _command(path, "server", signer.issue("vpn-server"), server.address)
-        other_end = _command(path, "client", signer.issue("vpn-client"), server.address)
+    with authority() as signer, work_directory("tunnel") as work:
+        one_end = _command(path, "server", signer.issue("vpn-server", kind), server.address)
+        other_end = _command(path, "client", signer.issue("vpn-client", kind), server.address)
         with (
             program("openvpn-server", one_end, work, prefix=server.place.prefix) as one,
             program("openvpn-client", other_end, work, prefix=client.place.prefix) as other,
