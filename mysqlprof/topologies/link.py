@@ -100,6 +100,21 @@ def measure(network: Network, shape: Shape, seconds: float = 1.0) -> list[Measur
     ]
 
 
+def verified(
+    network: Network, shape: Shape, seconds: float = 1.0, attempts: int = 3
+) -> list[Measured]:
+    """measure(), again while there is a caveat: who else uses the CPUs can starve a stream.
+
+    What the last attempt found is returned, with its caveats where they stay.
+    """
+    found = measure(network, shape, seconds)
+    for _ in range(attempts - 1):
+        if not any(one.caveat for one in found):
+            break
+        found = measure(network, shape, seconds)
+    return found
+
+
 def _shape(end: Namespace, shape: Shape) -> None:
     _unshape(end)
     tc = require("tc", INSTALL_IPROUTE)
