@@ -141,12 +141,18 @@ def test_a_drivers_host_runs_beside_the_client(network):
 
 
 def test_a_failure_inside_takes_the_network_down_at_once():
-    made = []
-    with pytest.raises(RuntimeError), two_hosts() as own, shaped(own, Shape.parse("1gbit")):
-        made += [own.server.identity(), own.client.identity()]
-        assert set(made) <= namespaces_in_use()
-        raise RuntimeError
-    assert not set(made) & namespaces_in_use()
+    made = set()
+
+    def fail() -> None:
+        with two_hosts() as own, shaped(own, Shape.parse("1gbit")):
+            made.update([own.server.identity(), own.client.identity()])
+            assert made <= namespaces_in_use()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert len(made) == 2
+    assert not made & namespaces_in_use()
 
 
 # --- TLS --------------------------------------------------------------------------------------
