@@ -19,6 +19,7 @@ from mysqlprof.servers.base import Server
 from mysqlprof.servers.local import LocalBackend
 from mysqlprof.topologies.certificates import Authority, authority
 from mysqlprof.topologies.connect import Tls
+from mysqlprof.topologies.delay import delayed
 from mysqlprof.topologies.link import Shape, measure, shaped, verified
 from mysqlprof.topologies.namespaces import DEVICE, Network, two_hosts
 from mysqlprof.topologies.proxy import PoolOptions, mysql_router
@@ -122,6 +123,20 @@ def test_a_delay_is_there_or_its_lack_is_named(network):
     assert "noqueue" in network.client.run(*show)
 
 
+@pytest.mark.parametrize(("version", "round_trips"), [("TLSv1_2", 2), ("TLSv1_3", 1)])
+def test_a_relay_makes_every_round_trip_longer(network, server, signer, version, round_trips):
+    rtt_ms = 80
+    with delayed(server.endpoint, network.client.place, rtt_ms / 2) as far:
+        tls = Tls(version, str(signer.file))
+        found = storm(far, 2, place=network.client.place, tls=tls)
+    trips = {name: spent / 2 / 1e6 / rtt_ms for name, spent in found.steps_ns.items()}
+    assert 1.95 < trips["greeting"] < 2.5  # TCP's own, and the server's first words
+    assert round_trips - 0.05 < trips["tls"] < round_trips + 0.5
+    # The greeting names another plugin than the account's: the server asks once more.
+    assert found.plugin == "mysql_native_password"
+    assert 1.95 < trips["authentication"] < 2.5
+
+
 # --- places -----------------------------------------------------------------------------------
 
 
@@ -167,6 +182,17 @@ def test_connections_without_tls_are_counted_one_by_one(network, server, counted
     assert set(over_tcp.steps_ns) == {"connect", "greeting", "tls", "authentication", "close"}
     assert sum(over_tcp.steps_ns.values()) <= sum(over_tcp.elapsed_ns)
     assert over_tcp.steps_ns["tls"] == 0
+
+
+def test_the_servers_own_plugin_wants_a_private_connection_once(network, server):
+    admin = Admin(server.endpoint)
+    admin.query("CREATE USER newer@'%%' IDENTIFIED WITH caching_sha2_password BY %s", ["word"])
+    newer = replace(server.endpoint, user="newer", password="word")
+    with pytest.raises(ServerFailed, match="the connection is not private"):
+        storm(newer, 1, place=network.client.place)
+    assert storm(newer, 1, by_socket=True).plugin == "caching_sha2_password"
+    assert storm(newer, 2, place=network.client.place).plugin == "caching_sha2_password"
+    admin.close()
 
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
