@@ -7,12 +7,13 @@ other end is called one and a half round trips later, when the last packet of a 
 have reached it.
 """
 
-import os
 import queue
 import socket
 import sys
 import time
 from threading import Thread
+
+from mysqlprof.topologies.port_file import write_port
 
 _CHUNK = 1 << 16
 _Late = queue.SimpleQueue[tuple[float, bytes]]
@@ -21,9 +22,7 @@ _Late = queue.SimpleQueue[tuple[float, bytes]]
 def relay(port_file: str, address: str, port: int, one_way_s: float) -> None:
     """Until the process is ended."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        with open(f"{port_file}.new", "w", encoding="ascii") as file:
-            file.write(str(listener.getsockname()[1]))
-        os.replace(f"{port_file}.new", port_file)
+        write_port(port_file, listener.getsockname()[1])
         while True:
             near, _ = listener.accept()
             Thread(target=_serve, args=(near, address, port, one_way_s), daemon=True).start()

@@ -7,10 +7,11 @@ The first quarter of a second is not counted: windows grow, and the shaper's buc
 """
 
 import json
-import os
 import socket
 import sys
 import time
+
+from mysqlprof.topologies.port_file import write_port
 
 _CHUNK = 1 << 18
 _UNCOUNTED_S = 0.25
@@ -20,9 +21,7 @@ def receive(address: str, port_file: str, seconds: float) -> dict[str, float]:
     """Bytes that arrived within the counted time, and how long that was."""
     with socket.create_server((address, 0)) as listener:
         listener.settimeout(20)
-        with open(f"{port_file}.new", "w", encoding="ascii") as file:
-            file.write(str(listener.getsockname()[1]))
-        os.replace(f"{port_file}.new", port_file)
+        write_port(port_file, listener.getsockname()[1])
         connection, _ = listener.accept()
     with connection:
         connection.settimeout(20)
