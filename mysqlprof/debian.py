@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +38,14 @@ class Unpacked:
         return [str(loader), "--library-path", path, str(self.root / program)]
 
 
-def unpacked(package: str, suite: str) -> Unpacked:
+def unpacked(
+    package: str, suite: str, progress: Callable[[str], None] = lambda _: None
+) -> Unpacked:
     """The package as `suite` has it, fetched on first use. Raises EnvironmentLacks."""
     home = cache_dir("debian") / f"{package}-{suite}"
     with locked(home):
         if not home.is_dir():
+            progress(f"fetching {package} and what it needs from Debian {suite}")
             with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as work:
                 os.replace(_fetch(package, suite, Path(work)), home)
     return Unpacked(home, (home / "version").read_text(encoding="utf-8").strip())

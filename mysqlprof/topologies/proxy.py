@@ -5,7 +5,7 @@ gives them to those that come next.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +59,10 @@ class _Router:
 
 @contextmanager
 def mysql_router(
-    server: Endpoint, place: Place | None = None, options: PoolOptions | None = None
+    server: Endpoint,
+    place: Place | None = None,
+    options: PoolOptions | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Proxy]:
     """A proxy in front of `server` through which a login has succeeded.
 
@@ -67,7 +70,7 @@ def mysql_router(
     EnvironmentLacks where there is no MySQL Router, ServerFailed where it does not start.
     """
     place, options = place or Place(), options or PoolOptions()
-    router = _router()
+    router = _router(progress)
     with work_directory("proxy") as work:
         endpoint = replace(
             server,
@@ -85,11 +88,11 @@ def mysql_router(
             yield Proxy(endpoint, " ".join(version.split()), running.pid, running.log)
 
 
-def _router() -> _Router:
+def _router(progress: Callable[[str], None]) -> _Router:
     """This system's own, or Debian's unpacked beside it."""
     if path := shutil.which("mysqlrouter"):
         return _Router([path], "")
-    tree = unpacked("mysql-router", _SUITE)
+    tree = unpacked("mysql-router", _SUITE, progress)
     return _Router(tree.command("usr/bin/mysqlrouter", _LIBRARIES), str(tree.root / _PLUGINS))
 
 

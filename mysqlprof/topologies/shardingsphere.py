@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,6 +57,7 @@ def shardingsphere_proxy(
     place: Place,
     driver: Path | None = None,
     properties: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[ShardingSphereProxy]:
     """A proxy for the database `schema`, which must exist, through which a login has succeeded.
 
@@ -66,7 +67,7 @@ def shardingsphere_proxy(
     password. Raises EnvironmentLacks or ServerFailed.
     """
     java = require("java", _INSTALL_JAVA)
-    jars = _jars(driver)
+    jars = _jars(driver, progress)
     with work_directory("shardingsphere") as work:
         endpoint = replace(
             server, host=place.address, port=free_port(), socket="", apart=place.apart
@@ -112,11 +113,12 @@ def _configure(folder: Path, server: Endpoint, schema: str, properties: Mapping[
     return folder
 
 
-def _jars(driver: Path | None) -> list[Path]:
+def _jars(driver: Path | None, progress: Callable[[str], None]) -> list[Path]:
     """What it needs, with one Connector/J only: two on a class path are one too many."""
     home = cache_dir("shardingsphere") / f"proxy-{VERSION}-{_SHA256[:12]}"
     with locked(home):
         if not home.is_dir():
+            progress(f"fetching ShardingSphere-Proxy {VERSION}: about 200 jars")
             with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as folder:
                 library = Path(folder) / "lib"
                 _check(fetch_maven_tree(_COORDINATES, library))

@@ -270,6 +270,16 @@ def test_a_pooled_connection_is_not_given_to_who_has_no_password(network, server
         storm(proxy.endpoint, 1, place=network.client.place)  # and by TCP, who has it
 
 
+def test_tls_can_end_at_the_proxy(network, server, signer, counted):
+    options = PoolOptions(client_tls=signer.issue("proxy", "ec-p256"))
+    with mysql_router(server.endpoint, network.client.place, options) as proxy:
+        tls = Tls("TLSv1_3", str(signer.file))
+        found = storm(proxy.endpoint, 3, place=network.client.place, tls=tls)
+        assert found.tls_version == "TLSv1.3"
+        (_, handshakes) = counted.since()
+        assert handshakes == 0
+
+
 def test_shardingsphere_answers_in_front_of_the_server(network, server):
     admin = Admin(server.endpoint)
     admin.query("CREATE DATABASE bench")

@@ -182,8 +182,11 @@ def test_another_driver_replaces_the_one_that_shardingsphere_brings(tmp_path, mo
     for name in ("a.jar", "mysql-connector-java-5.1.47.jar"):
         (home / name).touch()
     other = tmp_path / "connector-j-8.0.33.jar"
-    assert shardingsphere._jars(None) == [home / "a.jar", home / "mysql-connector-java-5.1.47.jar"]
-    assert shardingsphere._jars(other) == [home / "a.jar", other]
+    assert shardingsphere._jars(None, print) == [
+        home / "a.jar",
+        home / "mysql-connector-java-5.1.47.jar",
+    ]
+    assert shardingsphere._jars(other, print) == [home / "a.jar", other]
 
 
 def test_changed_jars_are_refused(tmp_path):
