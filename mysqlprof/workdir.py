@@ -60,6 +60,14 @@ def work_directory(purpose: str) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def write_private(path: Path, text: str) -> None:
+    """A file that only its owner can read, from the first byte on."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def leftovers(*, also_living: bool = False) -> list[Leftover]:
     """Work directories of this user whose owner is gone (or all, with `also_living`)."""
     found = []

@@ -102,6 +102,12 @@ class Report:
         return shlex.join(self.run.command)
 
     @property
+    def metrics(self) -> tuple[str, ...]:
+        """The driver's own figures that tables show: rates and latencies."""
+        named = {name for cell in self.cells for name in cell.result.metrics}
+        return tuple(sorted(name for name in named if name.endswith(("_per_s", "_ms"))))
+
+    @property
     def essential(self) -> tuple[ClaimResult, ...]:
         return tuple(claim for claim in self.run.claims if claim.essential)
 

@@ -23,7 +23,7 @@ from mysqlprof.servers.admin import Admin, wait_until
 from mysqlprof.servers.archives import Installation, installation
 from mysqlprof.servers.base import Server
 from mysqlprof.servers.container_files import cnf_fragments
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 _USER = "mysqlprof"
 _START_DEADLINE_S = 60.0
@@ -243,20 +243,14 @@ def _write_configuration(
     if os.geteuid() == 0:
         options["user"] = "root"
     own = "\n".join(f"{key} = {value}" for key, value in options.items())
-    _write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
+    write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
     grant = f"'{endpoint.user}'@'127.0.0.1'"
-    _write_private(
+    write_private(
         work / "init.sql",
         f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{secrets.token_urlsafe(24)}';\n"
         f"CREATE USER {grant} IDENTIFIED WITH mysql_native_password BY '{endpoint.password}';\n"
         f"GRANT ALL PRIVILEGES ON *.* TO {grant} WITH GRANT OPTION;\n",
     )
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
 
 
 def _spawn(
