@@ -43,7 +43,7 @@ from mysqlprof.servers.base import Backend, Server
 from mysqlprof.stacks import FoldedStacks
 from mysqlprof.statistics import THRESHOLDS
 from mysqlprof.store import RunDirectory
-from mysqlprof.verdict import Measured, judge_run
+from mysqlprof.verdict import Measured, judge_run, ratios_undecided
 from mysqlprof.workloads.base import Workload, amount, stored_facts
 
 
@@ -168,10 +168,8 @@ class _Experiment:
                 stack.callback(admin.close)
                 for statement in self._workload.setup:
                     admin.query(statement)
-                for driver in self._drivers.values():
-                    driver.load(server.endpoint, self._workload.task(0))
                 info = server.info()
-            except (pymysql.MySQLError, OSError, DriverFailed) as error:
+            except (pymysql.MySQLError, OSError) as error:
                 why = server.why_dead() or error
                 raise ServerFailed(f"{name}: {why}", server.log_tail()) from error
             self._servers[name] = _Running(server, admin, info)
@@ -210,14 +208,10 @@ class _Experiment:
             self._caveats.append(Caveat(kind="more_rounds", text=text))
 
     def _ratios_undecided(self) -> bool:
-        if self._options.undecided(self._measured()):
+        measured = self._measured()
+        if self._options.undecided(measured):
             return True
-        by_ratio = {claim.id for claim in self._plan.scenario.claims if claim.contrasts}
-        claims = judge_run(self._measured(), self._rules).claims
-        return any(
-            claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
-            for claim in claims
-        )
+        return ratios_undecided(self._plan.scenario, judge_run(measured, self._rules))
 
     def _profile_cells(self) -> None:
         perf = self._options.perf

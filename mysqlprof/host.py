@@ -115,7 +115,8 @@ class HostFacts(Frozen):
     perf: PerfFacts | None
     engine: EngineFacts
     programs: dict[str, Program]
-    """Those that were found: flamegraph.pl, perl, java, javac, mvn, npm, busybox, dockerd."""
+    """Those that were found: flamegraph.pl, perl, java, javac, mvn, npm, sysbench,
+    busybox, dockerd."""
     libraries: dict[str, str]
     """MYSQLD_LIBRARIES -> the soname found; empty where there is none."""
     libc_symbols: bool
@@ -355,6 +356,7 @@ def _programs(probe: Probe) -> dict[str, Program]:
         "javac": ("-version",),
         "mvn": ("--version",),
         "npm": ("--version",),
+        "sysbench": ("--version",),
         "perl": ("--version",),
         "busybox": (),
         "dockerd": ("--version",),

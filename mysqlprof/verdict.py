@@ -25,6 +25,7 @@ from mysqlprof.stacks import FoldedStacks
 from mysqlprof.statistics import (
     THRESHOLDS,
     Interval,
+    difference,
     judge,
     median_interval,
     ratio_interval,
@@ -69,6 +70,24 @@ def judge_run(measured: Measured, rules: Rules) -> Judged:
     claims = [_claim(measured, claim, contrasts, rules) for claim in measured.scenario.claims]
     verdict = _verdict(claims) if claims else _extent(contrasts)
     return Judged(cells, contrasts, claims, verdict, _caveats(measured, cells))
+
+
+def ratios_undecided(scenario: Scenario, judged: Judged) -> bool:
+    """Whether more trials could tell more: of a ratio that an essential claim rests on, or, where
+    nothing is claimed, of a headline's."""
+    if not scenario.claims:
+        return any(c.headline and _difference(c) == "cannot_tell" for c in judged.contrasts)
+    by_ratio = {claim.id for claim in scenario.claims if claim.contrasts}
+    return any(
+        claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
+        for claim in judged.claims
+    )
+
+
+def _difference(contrast: ContrastResult) -> str:
+    if contrast.ratio is None or contrast.ci_low is None or contrast.ci_high is None:
+        return "cannot_tell"
+    return difference(Interval(contrast.ratio, contrast.ci_low, contrast.ci_high))
 
 
 def _cell_result(measured: Measured, cell: CellSpec) -> CellResult:

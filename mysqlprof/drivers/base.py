@@ -44,10 +44,6 @@ class Driver(Protocol):
         """Name, version and what runs it, for run.json."""
         ...
 
-    def load(self, endpoint: Endpoint, task: Task) -> None:
-        """Make the data that the driver brings itself, once a server. Raises DriverFailed."""
-        ...
-
     def session(
         self, endpoint: Endpoint, task: Task, options: Options
     ) -> AbstractContextManager[Session]:

@@ -81,10 +81,6 @@ class HostedDriver(ABC):
     def _runtime(self) -> str:
         return self.runtime_version()
 
-    def load(self, endpoint: Endpoint, task: Task) -> None:
-        """Nothing: it works on what the workload has set up."""
-        return None
-
     @contextmanager
     def session(
         self, endpoint: Endpoint, task: Task, options: Options

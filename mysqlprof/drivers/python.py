@@ -33,9 +33,6 @@ class ConnectorPython:
             "runtime": f"Python {platform.python_version()}",
         }
 
-    def load(self, endpoint: Endpoint, task: Task) -> None:
-        """Nothing: it works on what the workload has set up."""
-
     @contextmanager
     def session(self, endpoint: Endpoint, task: Task, options: Options) -> Iterator[Session]:
         assert isinstance(task, Statement)

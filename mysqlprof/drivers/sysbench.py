@@ -7,7 +7,7 @@ general and its database options there, but not those of a test: they must be ar
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from mysqlprof.children import end_with_parent
@@ -43,11 +43,6 @@ class SysbenchDriver:
         words = first_line([self._program, "--version"])
         return {"name": "sysbench", "version": words.removeprefix("sysbench ")}
 
-    def load(self, endpoint: Endpoint, task: Task) -> None:
-        """The tables, by one thread: then the seed gives every server the same rows."""
-        assert isinstance(task, SysbenchRun)
-        self.run(endpoint, arguments(replace(task, threads=1), {}), "prepare")
-
     @contextmanager
     def session(
         self, endpoint: Endpoint, task: Task, options: Options
@@ -55,13 +50,13 @@ class SysbenchDriver:
         assert isinstance(task, SysbenchRun)
         yield _SysbenchSession(self, endpoint, arguments(task, options))
 
-    def run(self, endpoint: Endpoint, arguments: list[str], command: str) -> str:
+    def run(self, endpoint: Endpoint, arguments: list[str]) -> str:
         """sysbench's words on stdout. Raises DriverFailed."""
         login = self._folder / f"{endpoint.host}-{endpoint.port}.cnf"
         write_private(login, login_file(endpoint))
         try:
             done = subprocess.run(
-                [self._program, f"--config-file={login}", *arguments, command],
+                [self._program, f"--config-file={login}", *arguments, "run"],
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -72,10 +67,10 @@ class SysbenchDriver:
                 preexec_fn=end_with_parent,
             )
         except subprocess.TimeoutExpired:
-            raise DriverFailed(f"sysbench {command} did not end in {_TIMEOUT_S:g} s") from None
+            raise DriverFailed(f"sysbench did not end in {_TIMEOUT_S:g} s") from None
         if done.returncode != 0:
             words = sysbench_report.fatal_errors(done.stdout) or done.stderr.strip()
-            raise DriverFailed(f"sysbench {command} failed: {words or done.returncode}")
+            raise DriverFailed(f"sysbench failed: {words or done.returncode}")
         return done.stdout
 
 
@@ -90,7 +85,7 @@ class _SysbenchSession:
     prepare_ms = 0.0
 
     def execute(self) -> Execution:
-        words = self.driver.run(self.endpoint, self.arguments, "run")
+        words = self.driver.run(self.endpoint, self.arguments)
         try:
             report = sysbench_report.parse(words)
         except ValueError as error:

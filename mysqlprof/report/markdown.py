@@ -26,6 +26,8 @@ from mysqlprof.report.words import (
 from mysqlprof.store import RunDirectory
 
 _TOP = 10
+_WIDE = 80
+"""Characters of a path's frame, beyond which shares are not aligned."""
 
 
 def render_markdown(run_dir: RunDirectory) -> str:
@@ -97,7 +99,8 @@ def _because(report: Report) -> str:
         )
     else:
         lead = f"Hottest path in {code_span(because.cell)}, with shares of its CPU samples:"
-    width = max(2 * i + len(step.name) for i, step in enumerate(because.steps))
+    widths = [2 * i + len(step.name) for i, step in enumerate(because.steps)]
+    width = max((w for w in widths if w <= _WIDE), default=_WIDE)  # templates' names are longer
     lines = [
         f"{'  ' * i + step.name:<{width}}  {numbers.share(step.share):>7}"
         for i, step in enumerate(because.steps)

@@ -48,7 +48,7 @@ class Workload(Protocol):
 
     @property
     def setup(self) -> list[str]:
-        """Statements that ready a fresh server, before the driver loads data of its own."""
+        """Statements that make the tables, and the data that trials find there."""
         ...
 
     @property

@@ -1,6 +1,7 @@
 """A test of sysbench: what it is told, and what the server must have counted of it."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ from mysqlprof.workloads.base import Check, Options
 from mysqlprof.workloads.tasks import DATABASE, SysbenchRun
 
 _SEEDS = 2**31 - 1
+_BATCH = 1000
+"""Rows of one INSERT: about 200 kB of text."""
 _SAME = (
     (("queries_read",), ("Com_select",)),
     (
@@ -29,6 +32,10 @@ class Sysbench:
     counters = (*(name for _, names in _SAME for name in names), "Com_stmt_execute")
 
     @property
+    def _tables(self) -> list[str]:
+        return [f"sbtest{number}" for number in range(1, self.spec.tables + 1)]
+
+    @property
     def units(self) -> int:
         return self.spec.events
 
@@ -40,12 +47,37 @@ class Sysbench:
 
     @property
     def setup(self) -> list[str]:
-        """The tables are sysbench's own to make. The character set and its order are named, as an
-        upgrade leaves them: servers of 5.7 and of 8.0 would choose different ones."""
-        return [
+        """The tables as `sysbench prepare` makes them, but from the seed: sysbench 1.0 draws other
+        rows each time, whatever its --rand-seed, and every server is to have the same.
+
+        The collation is named, as an upgrade leaves that of tables that are there: by default 5.7
+        and 8.0 would choose different ones.
+        """
+        statements = [
             f"DROP DATABASE IF EXISTS {DATABASE}",
             f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
         ]
+        generator = random.Random(self.seed)
+        for table in self._tables:
+            number = table.removeprefix("sbtest")
+            statements += [
+                f"CREATE TABLE {DATABASE}.{table} (id INTEGER NOT NULL AUTO_INCREMENT,"
+                " k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL,"
+                " pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE=InnoDB",
+                *self._inserts(table, generator),
+                f"CREATE INDEX k_{number} ON {DATABASE}.{table} (k)",
+            ]
+        return statements
+
+    def _inserts(self, table: str, generator: random.Random) -> Iterator[str]:
+        size = self.spec.table_rows
+        for first in range(1, size + 1, _BATCH):
+            rows = (
+                f"({row},{generator.randint(1, size)},"
+                f"'{_digits(generator, 10)}','{_digits(generator, 5)}')"
+                for row in range(first, min(first + _BATCH, size + 1))
+            )
+            yield f"INSERT INTO {DATABASE}.{table} (id, k, c, pad) VALUES {','.join(rows)}"
 
     @property
     def reset(self) -> list[str]:
@@ -54,9 +86,8 @@ class Sysbench:
 
     @property
     def arrival(self) -> Check:
-        tables = [f"sbtest{number}" for number in range(1, self.spec.tables + 1)]
-        counts = ", ".join(f"(SELECT COUNT(*) FROM {DATABASE}.{name})" for name in tables)
-        rows = {f"rows of {name}": self.spec.table_rows for name in tables}
+        counts = ", ".join(f"(SELECT COUNT(*) FROM {DATABASE}.{name})" for name in self._tables)
+        rows = {f"rows of {name}": self.spec.table_rows for name in self._tables}
         return Check(f"SELECT {counts}", rows)
 
     def disagreement(
@@ -82,3 +113,8 @@ class Sysbench:
 
     def facts(self) -> dict[str, Any]:
         return self.spec.model_dump()
+
+
+def _digits(generator: random.Random, groups: int) -> str:
+    """sysbench's texts: groups of eleven digits."""
+    return "-".join(f"{generator.randrange(10**11):011d}" for _ in range(groups))

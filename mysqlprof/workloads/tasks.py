@@ -43,7 +43,7 @@ class SysbenchRun:
     events: int
     distribution: str
     seed: int
-    """1 to 2^31 - 1; the tables' data and what the transactions ask for are drawn from it."""
+    """1 to 2^31 - 1; what the transactions ask for and write is drawn from it."""
 
 
 Task = Statement | SysbenchRun

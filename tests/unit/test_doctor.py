@@ -11,7 +11,17 @@ PERF = PerfFacts(path="/opt/perf", version="6.1", event="cycles", kernel=True, a
 USER_ONLY = PERF.model_copy(update={"kernel": False, "any_process": False})
 REFUSED = USER_ONLY.model_copy(update={"event": "", "refusal": "Access is limited."})
 ENGINE = EngineFacts(state="answers", address="unix:///run/docker.sock", version="28.2")
-PROGRAMS = ("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd")
+PROGRAMS = (
+    "flamegraph.pl",
+    "perl",
+    "java",
+    "javac",
+    "mvn",
+    "npm",
+    "busybox",
+    "dockerd",
+    "sysbench",
+)
 
 GOOD = HostFacts(
     cpu_model="CPU",
@@ -187,6 +197,13 @@ def test_a_disk_that_is_nearly_full_says_how_much_to_free() -> None:
     check = row("disk", but(cache_free_bytes=1000 * 2**20))
     assert check.prevents
     assert check.mend.startswith("free 25 MiB, or set MYSQLPROF_CACHE")
+
+
+def test_sysbench_is_wanted_by_its_scenarios_only() -> None:
+    assert row("sysbench", GOOD).found == "sysbench 1.0"
+    check = row("sysbench", without("sysbench"))
+    assert (check.ok, check.prevents) == (None, False)
+    assert check.mend == "sudo apt-get install -y --no-install-recommends sysbench"
 
 
 def test_a_busy_or_throttled_machine_is_a_warning() -> None:
