@@ -141,11 +141,11 @@ def driver_of(definition: Scenario, request: Request) -> str:
 
 
 def _named_cells(definition: Scenario) -> list[dict[str, str]]:
-    """The cells that a claim or the picture needs a profile of."""
+    """The cells that a claim or the picture needs a profile of; all where there is neither."""
     named = [selector for claim in definition.claims for selector in claim.cells]
     if definition.picture:
         named += [definition.picture.slow, definition.picture.normal]
-    return named
+    return named or definition.profile.cells
 
 
 def workload_of(definition: Scenario, seed: int) -> Workload:

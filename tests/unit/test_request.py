@@ -38,6 +38,8 @@ def test_a_first_look_is_smaller_but_for_what_was_asked_for():
     assert customised(BUG, Request("b", quick=True, value_bytes=99)).workload.value_bytes == 99
     quick = customised(OLTP, Request("o", quick=True)).workload
     assert quick.events == OLTP.workload.events // 4
+    profiled = customised(OLTP, Request("o", quick=True)).profile.cells
+    assert profiled == [{"server": "before"}, {"server": "after"}]
 
 
 @pytest.mark.parametrize(
