@@ -235,6 +235,13 @@ def _npm(facts: HostFacts) -> Check:
     return Check(name, None, "not found", needed_for, _apt(facts, "npm"))
 
 
+def _sysbench(facts: HostFacts) -> Check:
+    name, needed_for = "sysbench", "the scenarios oltp_read_write and oltp_point_select"
+    if program := facts.programs.get("sysbench"):
+        return Check(name, True, f"sysbench {program.version}", needed_for)
+    return Check(name, None, "not found", needed_for, _apt(facts, "sysbench"))
+
+
 def _docker(facts: HostFacts) -> Check:
     name, needed_for = "Docker", "servers in containers (--backend local does without)"
     engine = facts.engine
@@ -387,6 +394,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "JDK": _jdk,
     "Maven": _maven,
     "npm": _npm,
+    "sysbench": _sysbench,
     "Docker": _docker,
     "mysqld's libraries": _libraries,
     "busybox": _busybox,

@@ -43,8 +43,8 @@ from mysqlprof.servers.base import Backend, Server
 from mysqlprof.stacks import FoldedStacks
 from mysqlprof.statistics import THRESHOLDS
 from mysqlprof.store import RunDirectory
-from mysqlprof.verdict import Measured, judge_run
-from mysqlprof.workload import Workload
+from mysqlprof.verdict import Measured, judge_run, ratios_undecided
+from mysqlprof.workloads.base import Workload, amount, stored_facts
 
 
 @dataclass(frozen=True)
@@ -208,14 +208,10 @@ class _Experiment:
             self._caveats.append(Caveat(kind="more_rounds", text=text))
 
     def _ratios_undecided(self) -> bool:
-        if self._options.undecided(self._measured()):
+        measured = self._measured()
+        if self._options.undecided(measured):
             return True
-        by_ratio = {claim.id for claim in self._plan.scenario.claims if claim.contrasts}
-        claims = judge_run(self._measured(), self._rules).claims
-        return any(
-            claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
-            for claim in claims
-        )
+        return ratios_undecided(self._plan.scenario, judge_run(measured, self._rules))
 
     def _profile_cells(self) -> None:
         perf = self._options.perf
@@ -245,7 +241,7 @@ class _Experiment:
     # --- one trial ---
 
     def _trial(self, spec: TrialSpec, window: AbstractContextManager[None]) -> TrialResult:
-        """Empty the table, set the switches, prepare anew, execute, check what arrived.
+        """Clear the last one's rows, set the switches, prepare anew, execute, check what arrived.
 
         Each trial has a connection and a statement of its own: the server decides at prepare
         whether it will rebuild the text, and a statement's first executes leave memory behind
@@ -254,16 +250,19 @@ class _Experiment:
         cell = self._plan.cell(spec.cell)
         running = self._server_of(cell.id)
         admin = running.admin
-        admin.query(self._workload.reset)
+        for statement in self._workload.reset:
+            admin.query(statement)
         for name, value in cell.set.items():
             admin.set_global(name, value)
         endpoint = running.server.endpoint
         driver = self._drivers[cell.driver_name]
-        with driver.session(endpoint, self._workload.statement, cell.driver) as session:
-            before = Counters.read(admin, running.server.pid)
+        counted = self._workload.counters
+        task = self._workload.task(self._trials_on(running))
+        with driver.session(endpoint, task, cell.driver) as session:
+            before = Counters.read(admin, running.server.pid, counted)
             with window:
                 execution = session.execute()
-            after = Counters.read(admin, running.server.pid)
+            after = Counters.read(admin, running.server.pid, counted)
             prepare_ms = session.prepare_ms
         self._check_arrival(cell, admin)
         result = TrialResult(
@@ -276,29 +275,31 @@ class _Experiment:
             prepare_ms=prepare_ms,
             rows_written=execution.affected_rows,
             status=after.since(before),
+            metrics=dict(execution.metrics),
         )
-        self._check_protocol(cell, result)
+        self._check_counters(cell, result)
         self._trials.append(result)
         self._run_dir.write_trials(self._trials, {c.id: c.levels for c in self._plan.cells})
         return result
 
+    def _trials_on(self, running: _Running) -> int:
+        return sum(self._server_of(trial.cell) is running for trial in self._trials)
+
     def _check_arrival(self, cell: CellSpec, admin: Admin) -> None:
-        rows, checksum = (int(value) for value in admin.query(self._workload.check)[0])
-        if (rows, checksum) != self._workload.expected:
+        arrival = self._workload.arrival
+        failure = arrival.failure(admin.query(arrival.query)[0]) if arrival else ""
+        if failure:
             raise ServerFailed(
-                f"{cell.id}: {rows} rows with checksum {checksum} arrived,"
-                f" expected {self._workload.expected[0]} with {self._workload.expected[1]}",
+                f"{cell.id}: {failure}",
                 "the timing would mean nothing; this is a bug in the driver or in mysqlprof",
             )
 
-    def _check_protocol(self, cell: CellSpec, result: TrialResult) -> None:
-        """Who prepared is a studied factor: the server's own counter must agree."""
-        wanted = int(bool(cell.driver.get("server_prepare", False)))
-        found = result.status.get("Com_stmt_execute")
-        if found != wanted:
+    def _check_counters(self, cell: CellSpec, result: TrialResult) -> None:
+        wrong = self._workload.disagreement(cell.driver, result.status, result.metrics)
+        if wrong:
             raise ServerFailed(
-                f"{cell.id}: the server counted {found} COM_STMT_EXECUTE, expected {wanted}",
-                "the driver did not prepare where the cell says; check its options",
+                f"{cell.id}: {wrong}",
+                "the driver did not do what the cell says; check its options",
             )
 
     # --- one profile ---
@@ -316,7 +317,8 @@ class _Experiment:
         self._profiles[cell.id] = (info, stacks)
         svg = None
         try:
-            svg = flame_graph(info, stacks, cell.levels, running.info.version)
+            work = amount(self._workload, info.executes)
+            svg = flame_graph(info, stacks, cell.levels, running.info.version, work)
         finally:  # a picture that cannot be drawn does not cost the profile
             self._run_dir.write_profile(info, stacks, svg)
             self._write_attribution()
@@ -444,7 +446,7 @@ class _Experiment:
             ),
             driver=self._drivers[""].describe() if "" in self._drivers else {},
             drivers={name: d.describe() for name, d in self._drivers.items() if name},
-            workload=self._workload.facts(),
+            workload=stored_facts(self._workload),
             environment=dict(self._options.environment),
             servers=[running.info for running in self._servers.values()],
             cells=judged.cells,

@@ -358,6 +358,7 @@ def _programs(probe: Probe) -> dict[str, Program]:
         "javac": ("-version",),
         "mvn": ("--version",),
         "npm": ("--version",),
+        "sysbench": ("--version",),
         "perl": ("--version",),
         "busybox": (),
         "dockerd": ("--version",),

@@ -48,7 +48,10 @@ def parse(text: str, origin: str) -> Scenario:
         raise UsageError(f"{origin} is not TOML: {error}", "correct the file") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        table, *rest = first["loc"]
+        # Of a workload pydantic names the kind next, which is no place in the file.
+        place = [table, *(rest[1:] if table == "workload" else rest)]
+        where = ".".join(map(str, place))
         raise UsageError(f"{origin}: {where}: {first['msg']}", "correct the file") from error
     _check_references(scenario, origin)
     return scenario

@@ -32,6 +32,7 @@ _TRIAL_COLUMNS = [
 ]  # fmt: skip
 _LEVEL = "level."
 _STATUS = "status."
+_METRIC = "metric."
 
 
 class RunDirectory:
@@ -123,20 +124,23 @@ class RunDirectory:
         rows = list(trials)
         factors = list(dict.fromkeys(f for cell in levels.values() for f in cell))
         counters = sorted({name for row in rows for name in row.status})
+        metrics = sorted({name for row in rows for name in row.metrics})
         header = [
             *_TRIAL_COLUMNS,
             *(_LEVEL + f for f in factors),
             *(_STATUS + c for c in counters),
+            *(_METRIC + m for m in metrics),
         ]
         table = [header]
         for row in rows:
             cell = levels[row.cell]
-            plain = row.model_dump(exclude={"status"})
+            plain = row.model_dump(exclude={"status", "metrics"})
             table.append(
                 [
                     *(csvfile.text(plain[column]) for column in _TRIAL_COLUMNS),
                     *(cell.get(f, "") for f in factors),
                     *(str(row.status.get(c, "")) for c in counters),
+                    *(csvfile.text(row.metrics.get(m)) for m in metrics),
                 ]
             )
         csvfile.write(self.path / "trials.csv", table)
@@ -144,17 +148,10 @@ class RunDirectory:
     def read_trials(self) -> list[TrialResult]:
         trials = []
         for row in csvfile.read(self.path / "trials.csv"):
-            status = {
-                key.removeprefix(_STATUS): int(value)
-                for key, value in row.items()
-                if key.startswith(_STATUS) and value
-            }
+            plain = {column: row.get(column) or None for column in _TRIAL_COLUMNS}
+            groups = {"status": _prefixed(row, _STATUS), "metrics": _prefixed(row, _METRIC)}
             try:
-                trials.append(
-                    TrialResult.model_validate(
-                        {column: row.get(column) for column in _TRIAL_COLUMNS} | {"status": status}
-                    )
-                )
+                trials.append(TrialResult.model_validate(plain | groups))
             except ValidationError as error:
                 raise UsageError(
                     f"{self.path / 'trials.csv'} has a broken row for cell {row.get('cell')!r}",
@@ -253,6 +250,11 @@ class RunDirectory:
         """A column a field of the model."""
         values = ([csvfile.text(v) for v in row.model_dump().values()] for row in rows)
         csvfile.write(self.path / name, [list(kind.model_fields), *values])
+
+
+def _prefixed(row: dict[str, str], prefix: str) -> dict[str, str]:
+    """The filled cells whose columns have that prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix) and v}
 
 
 def _looks_like_a_run(path: Path) -> bool:

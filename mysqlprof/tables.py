@@ -14,7 +14,8 @@ from mysqlprof.errors import UsageError
 
 
 def trials(run: str | PathLike[str]) -> pd.DataFrame:
-    """One row a trial: cell, kind, elapsed_ms, prepare_ms, `level.*` factors, `status.*` deltas."""
+    """One row a trial: cell, kind, elapsed_ms, prepare_ms, `level.*` factors, `status.*` deltas,
+    `metric.*` figures of the driver's."""
     return _read(Path(run) / "trials.csv", text=("cell", "kind", "level."))
 
 

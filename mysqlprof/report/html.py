@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jinja2
@@ -30,8 +31,10 @@ from mysqlprof.report.words import (
     headline,
     moment,
     tally,
+    timed_sentence,
     times,
     unfinished,
+    units,
     wording,
     workload_sentence,
 )
@@ -69,8 +72,9 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
     searched = report.run.bisect is not None
     changes = report.upgrade
     unclaimed = searched or changes is not None
+    judged = not (report.matrix or report.run.verdict == "measured")
     parts = [
-        ("claims", "Claims", "claims.html.j2", not unclaimed and (not report.matrix or claimed)),
+        ("claims", "Claims", "claims.html.j2", not unclaimed and (claimed or judged)),
         *(_upgrade_sections(changes) if changes else []),
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
@@ -132,6 +136,8 @@ def render(report: Report) -> str:
         tally=tally(report),
         unfinished=unfinished(report),
         workload=workload_sentence(report),
+        timed=timed_sentence(report),
+        work=partial(units, report),
         confidence=confidence(report),
         caveats=caveats_by_kind(report),
         sections=_sections(report),
@@ -244,7 +250,7 @@ def _flames(report: Report, style: str, script: str) -> list[FlameView]:
         FlameView(
             profile=profile,
             cell=cells[profile.cell],
-            role="slow" if profile is report.slow else "normal" if profile is report.normal else "",
+            role=_role(report, profile),
             graph=graph,
             number=number,
             height=max(heights[number - number % 2 : number - number % 2 + 2]),
@@ -266,3 +272,9 @@ def _difference_graphs(
             number = start + len(graphs)
             graphs.append(DifferenceGraph(difference, which, graph, number, height))
     return graphs
+
+
+def _role(report: Report, profile: ProfileView) -> str:
+    if report.scenario.picture is None:
+        return ""
+    return "slow" if profile is report.slow else "normal" if profile is report.normal else ""

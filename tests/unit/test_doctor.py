@@ -13,7 +13,7 @@ USER_ONLY = PERF.model_copy(update={"kernel": False, "any_process": False})
 REFUSED = USER_ONLY.model_copy(update={"event": "", "refusal": "Access is limited."})
 ENGINE = EngineFacts(state="answers", address="unix:///run/docker.sock", version="28.2")
 PROGRAMS = (
-    *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd"),
+    *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd", "sysbench"),
     *("ip", "openvpn", "mysqlrouter", "dpkg-deb"),
 )
 NETWORK = NetworkFacts(namespaces=True, shaping=True, delay=True, tun=True)
@@ -193,6 +193,13 @@ def test_a_disk_that_is_nearly_full_says_how_much_to_free() -> None:
     check = row("disk", but(cache_free_bytes=1000 * 2**20))
     assert check.prevents
     assert check.mend.startswith("free 25 MiB, or set MYSQLPROF_CACHE")
+
+
+def test_sysbench_is_wanted_by_its_scenarios_only() -> None:
+    assert row("sysbench", GOOD).found == "sysbench 1.0"
+    check = row("sysbench", without("sysbench"))
+    assert (check.ok, check.prevents) == (None, False)
+    assert check.mend == "sudo apt-get install -y --no-install-recommends sysbench"
 
 
 def test_a_busy_or_throttled_machine_is_a_warning() -> None:
