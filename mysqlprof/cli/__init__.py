@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, servers, stored, upgrade
+from mysqlprof.cli import machine, measure, servers, stored, upgrade, wire
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -37,6 +37,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "bisect": measure.bisect_verb,
     "upgrade": upgrade.upgrade_verb,
     "report": stored.report_verb,
+    "wire": wire.wire_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,
     "clean": machine.clean_verb,

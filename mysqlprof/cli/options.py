@@ -70,6 +70,10 @@ CallGraphOption = Annotated[
         metavar="fp|dwarf[,BYTES]", callback=checked_call_graph, help="How perf walks stacks."
     ),
 ]
+EvidenceOption = Annotated[
+    Literal["none", "full"],
+    typer.Option(help="After the profiles: the wire of single executes."),
+]
 FrequencyOption = Annotated[int, typer.Option("--frequency", "-F", min=1, help="Samples a second.")]
 
 
