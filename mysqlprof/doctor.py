@@ -296,6 +296,17 @@ def _busybox(facts: HostFacts) -> Check:
     return Check(name, ok, "not found", needed_for, _apt(facts, "busybox-static"))
 
 
+def _wire(facts: HostFacts) -> Check:
+    name, needed_for = "wire capture", "what goes over the network (--evidence full)"
+    program = facts.programs.get("tcpdump")
+    if program is None:
+        return Check(name, False, "no tcpdump", needed_for, _apt(facts, "tcpdump"))
+    if facts.captures:
+        return Check(name, True, f"tcpdump {program.version}", needed_for)
+    mend = _sudo(facts, f"setcap cap_net_raw=ep {os.path.realpath(program.path)}")
+    return Check(name, False, "tcpdump may not capture: no CAP_NET_RAW", needed_for, mend)
+
+
 def _disk(facts: HostFacts) -> Check:
     name, needed_for = "disk", "servers and runs"
     free = facts.cache_free_bytes
@@ -403,6 +414,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "link delay": _delay,
     "OpenVPN": _openvpn,
     "MySQL Router": _router,
+    "wire capture": _wire,
     "disk": _disk,
     "memory disk": _memory_disk,
     "CPU governor": _governor,

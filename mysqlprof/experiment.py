@@ -17,6 +17,7 @@ import pymysql
 
 from mysqlprof import __version__
 from mysqlprof.attribution import Rules, attribute, load_rules
+from mysqlprof.capturing import Captures, Subject, captured_cells
 from mysqlprof.counters import Counters, StolenTime
 from mysqlprof.drivers.base import Driver, DriverFailed
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
@@ -57,6 +58,8 @@ class RunOptions:
     """Role -> image reference of the user's own."""
     perf: PerfOptions | None = None
     """None: measure times only."""
+    evidence: frozenset[str] = frozenset()
+    """What is gathered after the profiles: names of request.EVIDENCE."""
     complete: Callable[[Run, Measured], Run] = lambda run, _: run
     """Adds what is derived from the whole run, each time before it is written."""
     check_servers: Callable[[Sequence[ServerInfo]], None] = lambda _: None
@@ -117,6 +120,7 @@ class _Experiment:
         self._servers: dict[str, _Running] = {}
         self._trials: list[TrialResult] = []
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
+        self._captures = Captures(bench.run_dir) if "wire" in bench.options.evidence else None
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
         self._clock = TrialClock()
@@ -140,6 +144,8 @@ class _Experiment:
                     self._run_more_rounds()
                 with self._timed("profiled"):
                     self._profile_cells()
+                with self._timed("evidence"):
+                    self._gather_evidence()
                 self._check_identities()
             except Interrupted:
                 status = "interrupted"
@@ -237,6 +243,28 @@ class _Experiment:
 
     def _lacking(self, cell_id: str) -> str:
         return "flame graph" if cell_id in self._profiles else "profile"
+
+    # --- further evidence: the wire ---
+
+    def _gather_evidence(self) -> None:
+        if self._captures:
+            self._capture_cells(self._captures)
+
+    def _capture_cells(self, captures: Captures) -> None:
+        cells = captured_cells(self._plan)
+        if not cells:
+            text = "no claim of the scenario is about the wire: nothing was captured"
+            self._caveats.append(Caveat(kind="wire", text=text))
+        for number, cell in enumerate(cells):
+            if self._interrupts.requested:
+                return
+            running = self._server_of(cell.id)
+            if running.death:
+                continue
+            self._progress.trial(number, len(cells), f"capture {cell.id}", None)
+            subject = Subject(cell.id, running.server.endpoint, self._trial)
+            with self._server_may_die(cell.id):
+                self._caveats += captures.add(subject)
 
     # --- one trial ---
 
@@ -408,6 +436,7 @@ class _Experiment:
             self._trials,
             self._launches.of_cell,
             self._profiles,
+            wire=self._captures.commands if self._captures else None,
         )
 
     def _missing(self, status: RunStatus) -> list[str]:
@@ -425,7 +454,7 @@ class _Experiment:
             missing += [
                 f"{cell}: profile" for cell in self._plan.profiled if cell not in self._profiles
             ]
-        return missing
+        return missing + (self._captures.missing(self._plan) if self._captures else [])
 
     def _write(self, status: RunStatus) -> Run:
         judged = judge_run(self._measured(), self._rules)

@@ -67,7 +67,8 @@ class Contrast(Frozen):
 
 
 class ClaimSpec(Frozen):
-    """A sentence with a measurable condition. Exactly one subject: contrasts, category or path.
+    """A sentence with a measurable condition. Exactly one subject: contrasts, category, path or
+    wire.
 
     It holds when the whole interval lies on the right side of the bound, does not hold when
     the whole interval lies on the wrong side, and cannot be told otherwise.
@@ -79,6 +80,10 @@ class ClaimSpec(Frozen):
     cells: list[dict[str, str]] = []
     category: str = ""
     path: list[str] = []
+    wire: str = ""
+    """A protocol command: of the time that the client spends on the statement's commands, the
+    share spent waiting for the first byte of the response to this one. Judged only in runs that
+    were asked for it."""
     above: float | None = None
     below: float | None = None
     essential: bool = True
@@ -201,7 +206,7 @@ class CellSpec(Frozen):
         return self.levels["server"]
 
 
-TrialKind = Literal["warmup", "timed", "profiled"]
+TrialKind = Literal["warmup", "timed", "profiled", "probed"]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from mysqlprof import doctor, host, scenario
 from mysqlprof.drivers.registry import check_driver
@@ -20,6 +21,9 @@ from mysqlprof.store import RunDirectory
 from mysqlprof.workload_spec import WorkloadSpec
 from mysqlprof.workloads import make
 from mysqlprof.workloads.base import Workload
+
+EVIDENCE = frozenset({"wire"})
+"""What --evidence full gathers."""
 
 _QUICK_TRIALS = 5
 _QUICK_WARMUPS = 2
@@ -53,6 +57,7 @@ class Request:
     profile: bool = True
     call_graph: str = "dwarf,16384"
     frequency_hz: int = 999
+    evidence: Literal["none", "full"] = "none"
     cpus: float | None = None
     memory: str = ""
     command: tuple[str, ...] = ()
@@ -142,7 +147,7 @@ def driver_of(definition: Scenario, request: Request) -> str:
 
 def _named_cells(definition: Scenario) -> list[dict[str, str]]:
     """The cells that a claim or the picture needs a profile of; all where there is neither."""
-    named = [selector for claim in definition.claims for selector in claim.cells]
+    named = [s for claim in definition.claims if not claim.wire for s in claim.cells]
     if definition.picture:
         named += [definition.picture.slow, definition.picture.normal]
     return named or definition.profile.cells
@@ -189,4 +194,5 @@ def _run_options(request: Request, progress: Progress) -> RunOptions:
         limits=Limits(request.cpus, parse_size(request.memory) if request.memory else None),
         images=request.images,
         perf=perf,
+        evidence=EVIDENCE if request.evidence == "full" else frozenset(),
     )

@@ -26,6 +26,7 @@ from mysqlprof.model import (
     TrialResult,
 )
 from mysqlprof.stacks import FoldedStacks
+from mysqlprof.wire.model import WireCommand
 
 _TRIAL_COLUMNS = [
     "cell", "trial", "round", "kind", "profiled", "elapsed_ms", "prepare_ms", "rows_written",
@@ -217,6 +218,25 @@ class RunDirectory:
         path = self.path / "profiles" / f"{cell}.difference-{which}.svg"
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
+    # --- wire.csv ---
+
+    def write_wire(self, rows: Iterable[WireCommand]) -> None:
+        """One row a command of the MySQL protocol, in captured executes."""
+        self._write_rows("wire.csv", WireCommand, rows)
+
+    def read_wire(self) -> list[WireCommand]:
+        """Empty where nothing was captured."""
+        path = self.path / "wire.csv"
+        try:
+            return [
+                WireCommand.model_validate({key: value for key, value in row.items() if value})
+                for row in csvfile.read(path)
+            ]
+        except ValidationError as error:
+            raise UsageError(
+                f"{path} has a broken row", "restore it from a copy, or measure again"
+            ) from error
+
     # --- reports, logs, sums ---
 
     def write_report(self, name: str, text: str) -> Path:
@@ -247,9 +267,7 @@ class RunDirectory:
         return path
 
     def _write_rows(self, name: str, kind: type[Frozen], rows: Iterable[Frozen]) -> None:
-        """A column a field of the model."""
-        values = ([csvfile.text(v) for v in row.model_dump().values()] for row in rows)
-        csvfile.write(self.path / name, [list(kind.model_fields), *values])
+        csvfile.write(self.path / name, csvfile.table_of(kind, rows))
 
 
 def _prefixed(row: dict[str, str], prefix: str) -> dict[str, str]:

@@ -24,6 +24,12 @@ def attribution(run: str | PathLike[str]) -> pd.DataFrame:
     return _read(Path(run) / "attribution.csv", text=("cell", "category", "function"))
 
 
+def wire(run: str | PathLike[str]) -> pd.DataFrame:
+    """One row a command of MySQL's protocol in the captured executes; docs/wire.md has the
+    columns."""
+    return _read(Path(run) / "wire.csv", text=("cell", "connection", "command", "status", "sql"))
+
+
 def profile(run: str | PathLike[str], cell: str) -> pd.DataFrame:
     """One row a stack of that cell's profile: `stack` (root;...;leaf) and `samples`."""
     path = Path(run) / "profiles" / f"{cell}.folded"

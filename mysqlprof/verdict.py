@@ -33,6 +33,8 @@ from mysqlprof.statistics import (
     smallest_visible_ratio,
 )
 from mysqlprof.validity import examine
+from mysqlprof.wire.model import WireCommand
+from mysqlprof.wire.summary import statement_commands, wait_share
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Measured:
     servers: Mapping[str, str] = field(default_factory=dict)
     """Cell id -> the name of the server that it ran on."""
     profiles: Mapping[str, tuple[ProfileInfo, FoldedStacks]] = field(default_factory=dict)
+    wire: Sequence[WireCommand] | None = None
+    """Of all captured cells; None where no capture was asked for."""
 
     def timed(self, cell: str) -> list[TrialResult]:
         """In the order they were made."""
@@ -67,7 +71,11 @@ def judge_run(measured: Measured, rules: Rules) -> Judged:
     """Without claims the verdict is whether all that is compared was measured."""
     cells = [_cell_result(measured, cell) for cell in measured.cells]
     contrasts = _contrasts(measured)
-    claims = [_claim(measured, claim, contrasts, rules) for claim in measured.scenario.claims]
+    claims = [
+        _claim(measured, claim, contrasts, rules)
+        for claim in measured.scenario.claims
+        if not claim.wire or measured.wire is not None
+    ]
     verdict = _verdict(claims) if claims else _extent(contrasts)
     return Judged(cells, contrasts, claims, verdict, _caveats(measured, cells))
 
@@ -161,6 +169,9 @@ def _claim(
     if claim.contrasts:
         parts = [_ratio_part(measured, claim, c) for c in contrasts if c.name in claim.contrasts]
         unit = "x"
+    elif claim.wire:
+        parts = [_wire_part(measured, claim, selector) for selector in claim.cells]
+        unit = "%"
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
         unit = "%"
@@ -228,6 +239,21 @@ def _share_part(
         f" of {total:,} samples"
     )
     return _Part(verdict, text, reason)
+
+
+def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    """One execute was captured, so there is no interval: the bound is far from any doubt."""
+    cell = select_one(measured.cells, selector)
+    rows = [row for row in measured.wire or () if cell and row.cell == cell.id]
+    if not rows:
+        return _Part("cannot_tell", "no capture", "the cell was not captured")
+    statement = statement_commands(rows)
+    share = wait_share(statement, claim.wire)
+    if share is None:
+        return _Part("cannot_tell", "no such command", f"{claim.wire} was not seen there")
+    verdict = judge(Interval(share, share, share), above=claim.above, below=claim.below)
+    spent = sum(row.total_ms for row in statement)
+    return _Part(verdict, f"{share * 100:.1f} % of {spent:.1f} ms")
 
 
 def _times(ratio: float) -> str:

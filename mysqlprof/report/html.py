@@ -15,12 +15,14 @@ from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
-from mysqlprof.report.safe import visible
+from mysqlprof.report.safe import cut, visible
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
 from mysqlprof.report.upgrade_words import change_word, function_name, matters
 from mysqlprof.report.upgrade_words import word as change_sentence
 from mysqlprof.report.view import CellView, Report, build
+from mysqlprof.report.wire import pictured
+from mysqlprof.report.wire_chart import timeline
 from mysqlprof.report.words import (
     VERDICTS,
     arrows,
@@ -79,6 +81,7 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
+        ("wire", "On the wire", "wire.html.j2", bool(report.wire)),
         ("servers", "Servers", "servers.html.j2", True),
         ("method", "How it was measured", "method.html.j2", True),
         ("missing", "What was not measured", "missing.html.j2", bool(report.gaps)),
@@ -146,6 +149,7 @@ def render(report: Report) -> str:
         timing_chart=figures.timing_chart(report),
         attribution_charts=figures.attribution_charts(report),
         forest=figures.forest(report.contrasts),
+        wire_chart=timeline(pictured(report.wire)) if report.wire else None,
         style=Markup(style),
         script=Markup(script),
         policy=_policy(scripts, styles),
@@ -210,6 +214,7 @@ def _environment() -> jinja2.Environment:
         "arrows": arrows,
         "times": times,
         "srcdoc": srcdoc,
+        "cut": cut,
         "bars": figures.bars,
         "matrix_word": matrix_word,
         "matrix_sentence": sentence,

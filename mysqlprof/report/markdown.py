@@ -7,6 +7,7 @@ from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
 from mysqlprof.report.upgrade_markdown import upgrade_markdown
 from mysqlprof.report.view import Report, build
+from mysqlprof.report.wire_markdown import wire_markdown
 from mysqlprof.report.words import (
     VERDICTS,
     arrows,
@@ -43,6 +44,7 @@ def render(report: Report) -> str:
         "" if searched else _claims(report),
         _cells(report),
         "" if matrix and not report.profiles else _attribution(report),
+        wire_markdown(report.wire),
         _servers(report),
         _method(report),
         _gaps(report),

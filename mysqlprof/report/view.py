@@ -20,6 +20,7 @@ from mysqlprof.model import (
 from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
 from mysqlprof.report.upgrade import UpgradeView, upgrade_of
+from mysqlprof.report.wire import WireCell, wire_cells
 from mysqlprof.scenario import matches
 from mysqlprof.stacks import UNKNOWN, short_name
 from mysqlprof.store import RunDirectory
@@ -92,6 +93,8 @@ class Report:
     article: tuple[ArticleRow, ...]
     gaps: tuple[str, ...]
     """What was planned and not measured."""
+    wire: tuple[WireCell, ...]
+    """Captured executes, the pictured pair first."""
     matrix: Matrix | None
     """Set in runs of the driver x server matrix, which have an answer of their own."""
     upgrade: UpgradeView | None = None
@@ -153,6 +156,9 @@ def build(run_dir: RunDirectory) -> Report:
         because=_because(run, slow),
         article=_article(scenario, slow if slow in pair else None),
         gaps=_gaps(run, profiles),
+        wire=wire_cells(
+            run_dir.read_wire(), run.plan.cells, {c.id: c.title for c in cells}, scenario
+        ),
         matrix=matrix,
         upgrade=upgrade_of(run, run_dir),
     )

@@ -55,6 +55,7 @@ needs_of_a_run() {
   need busybox-static have_static_busybox
   need binutils have readelf
   need sysbench have sysbench
+  need tcpdump have tcpdump
 }
 
 needs_of_topologies() {
