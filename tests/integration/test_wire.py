@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import pymysql
 import pytest
 
 from mysqlprof.model import LaunchSpec
@@ -142,3 +143,36 @@ def test_a_request_and_a_row_over_16_mb_from_a_real_server():
     command = max(wire.commands, key=lambda c: c.request_bytes)
     assert (command.command, command.status, command.rows) == ("COM_QUERY", "OK", 1)
     assert command.request_bytes > 17_000_000 < command.response_bytes
+
+
+@pytest.mark.skipif(shutil.which("sysbench") is None, reason="needs sysbench")
+def test_commands_of_many_connections_are_as_many_as_the_server_counts():
+    with LocalBackend("test").launch(LaunchSpec(role="before", requested="5.7.22"), "x") as server:
+        end = server.endpoint
+        admin = pymysql.connect(host=end.host, port=end.port, user=end.user, password=end.password)
+        cursor = admin.cursor()
+        cursor.execute("CREATE DATABASE sbtest")
+        sysbench = [
+            *("sysbench", "oltp_read_write", f"--mysql-host={end.host}", "--tables=1"),
+            *(f"--mysql-port={end.port}", f"--mysql-user={end.user}", "--table-size=200"),
+            *(f"--mysql-password={end.password}", "--threads=4", "--time=1"),
+        ]
+        subprocess.run([*sysbench, "prepare"], check=True, stdout=subprocess.DEVNULL)
+
+        def counted() -> dict[str, int]:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Com\\_stmt\\_%'")
+            return {name.upper(): int(value) for name, value in cursor.fetchall()}
+
+        with WireCapture(end.host, end.port) as capture:
+            before = counted()
+            subprocess.run([*sysbench, "run"], check=True, stdout=subprocess.DEVNULL)
+            after = counted()
+            captured = capture.finish()
+            wire = read_capture(captured.path, frozenset([end.port]))
+        admin.close()
+    assert captured.dropped == 0
+    own = [command for s in wire.sessions if s.complete for command in s.commands]
+    for name in ("COM_STMT_PREPARE", "COM_STMT_EXECUTE", "COM_STMT_CLOSE"):
+        assert sum(c.command == name for c in own) == after[name] - before[name] > 0
+    assert all(c.status in ("OK", "none expected") or c.status[:4] == "ERR " for c in own)
+    assert all(c.note == "" for c in own)

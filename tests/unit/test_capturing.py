@@ -34,6 +34,10 @@ def test_the_pictured_pair_is_among_the_chosen_cells():
     assert "after_default_log-on_prepare-on" in chosen
 
 
+def test_a_scenario_without_a_claim_about_the_wire_captures_nothing():
+    assert captured_cells(plan(load("oltp_point_select"), seed=1)) == []
+
+
 def test_what_the_host_lacks_is_said_once(captures, monkeypatch):
     def refuse(_: Subject) -> None:
         raise EnvironmentLacks("tcpdump may not capture", "sudo setcap")
