@@ -17,7 +17,7 @@ from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import visible
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
-from mysqlprof.report.upgrade_words import change_word, function_name, matters
+from mysqlprof.report.upgrade_words import change_word, function_name, matters, setting_value
 from mysqlprof.report.upgrade_words import word as change_sentence
 from mysqlprof.report.view import CellView, Report, build
 from mysqlprof.report.words import (
@@ -214,6 +214,7 @@ def _environment() -> jinja2.Environment:
         "comparison_title": comparison_title,
         "function_name": function_name,
         "settings_that_matter": matters,
+        "setting_value": setting_value,
     }
     env.globals |= {
         "interval": numbers.interval,

@@ -3,7 +3,13 @@
 from mysqlprof.report import numbers
 from mysqlprof.report.safe import code_span, markdown, table
 from mysqlprof.report.upgrade import UpgradeView
-from mysqlprof.report.upgrade_words import change_word, function_name, matters, word
+from mysqlprof.report.upgrade_words import (
+    change_word,
+    function_name,
+    matters,
+    setting_value,
+    word,
+)
 from mysqlprof.report.view import Report
 from mysqlprof.report.words import confidence, times, unfinished, wording
 
@@ -40,7 +46,7 @@ def _comparison(report: Report, view: UpgradeView) -> str:
     ]
     heads = [
         *(markdown(wording(factor)) for factor in factors),
-        *("verdict", view.before, f"{view.after}", "after : before", "interval", "visible from"),
+        *("verdict", view.before, view.after, "after : before", "interval", "visible from"),
     ]
     note = (
         f"Medians; intervals are {confidence(report)}. Visible from: the smallest ratio that these"
@@ -92,8 +98,8 @@ def _settings(report: Report, view: UpgradeView) -> str:
     rows = [
         [
             code_span(change.name),
-            markdown(change.before if change.before is not None else "none"),
-            markdown(change.after if change.after is not None else "none"),
+            markdown(setting_value(change.before)),
+            markdown(setting_value(change.after)),
             markdown(change.matters),
         ]
         for change in matters(report.run)
