@@ -16,7 +16,7 @@ from mysqlprof.report.upgrade_words import (
     strongest,
     word,
 )
-from mysqlprof.terminal import OUT, milliseconds, plain, plain_table, print_footnotes, times
+from mysqlprof.terminal import OUT, milliseconds, plain, plain_table, print_footnotes
 
 _STYLES = {"faster": "green", "slower": "bold red", "same": "", "cannot_tell": "yellow"}
 _SETTINGS = 12
@@ -51,16 +51,23 @@ def print_upgrade(run: Run, out: Path) -> None:
 def comparison_table(run: Run) -> Table:
     table = plain_table("cell", "before ms", "after ms", "after : before", "interval", "verdict")
     for row in run.comparison:
-        between = f"{row.ci_low:.2f}-{row.ci_high:.2f}" if row.ci_low and row.ci_high else "-"
+        between = (
+            f"{_digits(row.ci_low)}-{_digits(row.ci_high)}" if row.ci_low and row.ci_high else "-"
+        )
         table.add_row(
             plain(row.cell),
             milliseconds(row.before_ms),
             milliseconds(row.after_ms),
-            times(row.ratio),
+            f"{_digits(row.ratio)}x" if row.ratio else "-",
             between,
             Text(word(row), style=_STYLES[row.verdict]),
         )
     return table
+
+
+def _digits(ratio: float) -> str:
+    """Two decimals say nothing of a ratio like 0.0234."""
+    return f"{ratio:.2f}" if ratio >= 1 else f"{ratio:.3g}"
 
 
 def functions_table(run: Run, functions: list[FunctionChange], *, own: bool) -> Table:

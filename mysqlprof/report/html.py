@@ -245,13 +245,19 @@ def _flames(report: Report, style: str, script: str) -> list[FlameView]:
         FlameView(
             profile=profile,
             cell=cells[profile.cell],
-            role="slow" if profile is report.slow else "normal" if profile is report.normal else "",
+            role=_role(report, profile),
             graph=graph,
             number=number,
             height=max(heights[number - number % 2 : number - number % 2 + 2]),
         )
         for number, (profile, graph) in enumerate(zip(report.profiles, graphs, strict=True))
     ]
+
+
+def _role(report: Report, profile: ProfileView) -> str:
+    if report.upgrade:
+        return ""  # no cell is suspected beforehand
+    return "slow" if profile is report.slow else "normal" if profile is report.normal else ""
 
 
 def _difference_graphs(
