@@ -11,7 +11,7 @@ from dataclasses import replace
 from html import escape
 from typing import Literal
 
-from mysqlprof.differential import Change, Side, by_function, nodes
+from mysqlprof.differential import Change, Side, by_function, judged, nodes
 from mysqlprof.errors import PartialData
 from mysqlprof.flamegraph import (
     MIN_WIDTH,
@@ -65,7 +65,7 @@ def render_difference(
         for place, mark in marks.items()
     }
     whole = _whole(before, after)
-    svg = draw(FoldedStacks(drawn), colours | {"": rgb(CHANGES["noise"].fill)}, "ns")
+    svg = draw(FoldedStacks(drawn), colours | {"": rgb(CHANGES[whole.verdict].fill)}, "ns")
     by_mark = {mark: changes[place] for place, mark in marks.items()}
     worded = _worded(svg, by_mark, whole, which, unit)
     return headed(worded, title, subtitle, list(CHANGES.values()))
@@ -104,7 +104,7 @@ def _changes(before: Side, after: Side, places: list[Stack]) -> dict[Stack, Chan
 
 
 def _whole(before: Side, after: Side) -> Change:
-    return Change(before.stacks.total, after.stacks.total, before.total_ms, after.total_ms, "noise")
+    return judged(before, after, [(before.stacks.total, after.stacks.total)])[0]
 
 
 def _worded(svg: str, changes: Mapping[str, Change], whole: Change, which: Which, unit: str) -> str:
@@ -139,4 +139,4 @@ def spoken(change: Change, which: Which) -> str:
 
 def short(value: float) -> str:
     """Three significant digits, no exponent: 1375, 23.2, 0.0418."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}" if value >= 1e-4 else "0"
+    return f"{value:.0f}" if value >= 999.5 else f"{value:.3g}" if value >= 1e-4 else "0"

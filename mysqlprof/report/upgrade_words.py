@@ -111,7 +111,7 @@ def _by(rows: Sequence[CellComparison], verdict: ChangeVerdict) -> str:
 
 
 def _three_digits(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 1000 else f"{ratio:.3g}"
+    return f"{ratio:.0f}" if ratio >= 999.5 else f"{ratio:.3g}"
 
 
 def most_changed(run: Run) -> CellComparison | None:

@@ -16,7 +16,7 @@ from mysqlprof.comparing import compare
 from mysqlprof.store import RunDirectory
 
 CELL = "log-on_prepare-on"
-ONE_CELL = f"""
+ONE_CELL = """
 name = "small"
 title = "A small insert"
 summary = "One prepared insert with the slow log on."
@@ -43,17 +43,17 @@ name = "server"
 name = "slow_query_log"
 label = "log"
 [factors.levels.on]
-set = {{ slow_query_log = "ON" }}
+set = { slow_query_log = "ON" }
 
 [[factors]]
 name = "server_prepare"
 label = "prepare"
 [factors.levels.on]
-driver = {{ server_prepare = true }}
+driver = { server_prepare = true }
 
 [profile]
 min_samples = 300
-cells = [{{ slow_query_log = "on" }}]
+cells = [{ slow_query_log = "on" }]
 """
 
 

@@ -5,7 +5,7 @@ from report_factory import server
 
 from mysqlprof.errors import UsageError
 from mysqlprof.request import Request, customised
-from mysqlprof.scenario import cells, load, parse, plan
+from mysqlprof.scenario import cells, load, plan
 from mysqlprof.upgrade.planning import derive, id_without_server, refuse_accidents
 
 BUG = load("bug-73056")
@@ -65,12 +65,9 @@ def test_a_scenario_without_other_factors_has_one_cell_with_a_name():
 
 
 def test_a_scenario_without_before_and_after_is_refused():
-    text = (
-        'name="x"\ntitle="t"\nsummary="s"\n[workload]\nkind="prepared-insert"\nrows=1\ncolumns=1\nvalue_bytes=1\n'
-        '[servers.one]\nversion="5.7.22"\n[[factors]]\nname="server"\n[factors.levels.one]\n'
-    )
+    renamed = BUG.model_copy(update={"servers": {"old": BUG.servers["before"]}})
     with pytest.raises(UsageError, match="no servers `before` and `after`"):
-        derived(parse(text, "x.toml"))
+        derived(renamed)
 
 
 def pair(before=None, after=None):
