@@ -60,7 +60,7 @@ def comparison_table(run: Run) -> Table:
             milliseconds(row.after_ms),
             f"{_digits(row.ratio)}x" if row.ratio else "-",
             between,
-            Text(word(row), style=_STYLES[row.verdict]),
+            Text(plain(word(row)), style=_STYLES[row.verdict]),
         )
     return table
 
@@ -73,7 +73,7 @@ def _digits(ratio: float) -> str:
 def functions_table(run: Run, functions: list[FunctionChange], *, own: bool) -> Table:
     """`own`: what they cost by themselves, and not with their callees."""
     assert run.upgrade is not None
-    what = f"{'self ' if own else ''}CPU ms per {run.upgrade.unit}"
+    what = f"{'self ' if own else ''}CPU ms per {plain(run.upgrade.unit)}"
     table = plain_table("cell", "function", f"before, {what}", "after", "")
     for row in functions:
         table.add_row(
@@ -94,7 +94,7 @@ def gates_table(run: Run) -> Table:
         table.add_row(
             plain(gate.expression),
             plain(gate.cell),
-            gate.measured,
+            plain(gate.measured),
             Text(outcome, style=_GATE_STYLES[gate.outcome]),
         )
     return table

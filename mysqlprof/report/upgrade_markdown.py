@@ -46,7 +46,14 @@ def _comparison(report: Report, view: UpgradeView) -> str:
     ]
     heads = [
         *(markdown(wording(factor)) for factor in factors),
-        *("verdict", view.before, view.after, "after : before", "interval", "visible from"),
+        *(
+            "verdict",
+            markdown(view.before),
+            markdown(view.after),
+            "after : before",
+            "interval",
+            "visible from",
+        ),
     ]
     note = (
         f"Medians; intervals are {confidence(report)}. Visible from: the smallest ratio that these"
@@ -57,7 +64,7 @@ def _comparison(report: Report, view: UpgradeView) -> str:
 
 def _gates(view: UpgradeView) -> str:
     rows = [
-        [code_span(g.expression), code_span(g.cell), wording(g.outcome), g.measured]
+        [code_span(g.expression), code_span(g.cell), wording(g.outcome), markdown(g.measured)]
         for g in view.upgrade.gates
     ]
     if not rows:
@@ -84,7 +91,7 @@ def _functions(view: UpgradeView) -> str:
     heads = ["function", "change", "self before", "self after", "all before", "all after"]
     lead = (
         f"### Functions that changed most: {markdown(shown.title)}\n\n"
-        f"{_path(view)}CPU milliseconds per {view.upgrade.unit}."
+        f"{_path(view)}CPU milliseconds per {markdown(view.upgrade.unit)}."
     )
     return lead + "\n\n" + table(heads, rows, right=4)
 

@@ -22,6 +22,8 @@ title = "A small insert"
 summary = "One prepared insert with the slow log on."
 trials = 5
 warmups = 2
+contrasts = []
+claims = []
 
 [workload]
 kind = "prepared-insert"

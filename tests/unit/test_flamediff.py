@@ -108,7 +108,7 @@ def test_a_function_called_from_elsewhere_is_judged_as_a_function_and_says_so():
 def test_the_whole_is_judged_too():
     third = {stack: count // 3 for stack, count in BEFORE.items()}
     said, fill = frames(drawn("before", BEFORE, third))["all"]
-    assert said == "210 ms of CPU per execute, 100%; is now 70 ms: shrank 3x"
+    assert said == "210 ms of CPU per execute, 100%; is now 69.9 ms: shrank 3x"
     assert fill == colour("shrank")
 
 
