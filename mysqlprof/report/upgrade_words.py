@@ -91,7 +91,7 @@ def _group(rows: Sequence[CellComparison], verdict: ChangeVerdict, words: str) -
     if not found:
         return ""
     if len(rows) == 1:
-        who = "the workload is" if verdict != "cannot_tell" else "the workload"
+        who = "the workload is" if verdict != "cannot_tell" else "whether the workload changes"
     else:
         who = f"{len(found)} of {len(rows)} cells" + (
             "" if verdict == "cannot_tell" else " is" if len(found) == 1 else " are"

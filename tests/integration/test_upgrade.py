@@ -21,6 +21,7 @@ name = "small"
 title = "A small insert"
 summary = "One prepared insert with the slow log on."
 trials = 5
+max_trials = 15
 warmups = 2
 contrasts = []
 claims = []
@@ -46,6 +47,7 @@ name = "slow_query_log"
 label = "log"
 [factors.levels.on]
 set = { slow_query_log = "ON" }
+env = { MALLOC_MMAP_THRESHOLD_ = "131072", MALLOC_TRIM_THRESHOLD_ = "131072" }
 
 [[factors]]
 name = "server_prepare"

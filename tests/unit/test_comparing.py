@@ -153,12 +153,12 @@ def test_a_ratio_of_the_smallest_visible_size_is_seen_in_four_of_five_runs(trial
         return compare(before, noisy(chance, 10 * ratio, trials, spread), f"run {number}")
 
     visible = statistics.median(
-        smallest_visible_ratio(verdict(1.0, number).interval) for number in range(40)
+        smallest_visible_ratio(verdict(1.0, number).interval) for number in range(20)
     )
-    runs = 60
+    runs = 50
     found = [verdict(visible, number).verdict for number in range(runs)]
     assert 0.62 * runs <= found.count("slower") <= 0.95 * runs
     none = [verdict(1.0, number).verdict for number in range(runs)]
     assert none.count("slower") + none.count("faster") <= 0.05 * runs
-    less = [verdict(1 + (visible - 1) / 3, number).verdict for number in range(runs)]
-    assert less.count("slower") <= 0.2 * runs, "far below it, little is seen"
+    less = [verdict(1 + (visible - 1) / 3, number).verdict for number in range(20)]
+    assert less.count("slower") <= 4, "far below it, little is seen"

@@ -272,3 +272,16 @@ def test_runs_from_before_there_was_an_upgrade_read_and_render(name):
     assert render_markdown(run_dir).startswith("#")
     if name == "bug-73056-matrix":  # the others are drawn by other tests, and take longer
         assert "</html>" in render_html(run_dir)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        ("same", "the workload is the same within 10 %."),
+        ("cannot_tell", "whether the workload changes cannot be told."),
+    ],
+)
+def test_a_scenario_of_one_cell_speaks_of_the_workload(tmp_path, verdict, sentence):
+    run = make_upgrade_run(tmp_path / "run").read_run()
+    row = run.comparison[0].model_copy(update={"verdict": verdict})
+    assert answer(run.model_copy(update={"comparison": [row]})) == LEAD + sentence
