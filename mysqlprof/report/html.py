@@ -265,12 +265,6 @@ def _flames(report: Report, style: str, script: str) -> list[FlameView]:
     ]
 
 
-def _role(report: Report, profile: ProfileView) -> str:
-    if report.upgrade:
-        return ""  # no cell is suspected beforehand
-    return "slow" if profile is report.slow else "normal" if profile is report.normal else ""
-
-
 def _difference_graphs(
     report: Report, style: str, script: str, start: int
 ) -> list[DifferenceGraph]:
@@ -288,5 +282,5 @@ def _difference_graphs(
 
 def _role(report: Report, profile: ProfileView) -> str:
     if report.scenario.picture is None:
-        return ""
+        return ""  # no cell is suspected beforehand
     return "slow" if profile is report.slow else "normal" if profile is report.normal else ""
