@@ -5,11 +5,14 @@ always say the same.
 """
 
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mysqlprof import host
-from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.errors import EnvironmentLacks, UsageError
 from mysqlprof.host import HostFacts
 
 _MIB = 2**20
@@ -33,6 +36,8 @@ class Check:
     needed_for: str
     mend: str = ""
     essential: bool = False
+    commands: tuple[str, ...] = ()
+    """Of `mend`, where `doctor --mend` may run them as they stand: shell commands, in order."""
 
     @property
     def prevents(self) -> bool:
@@ -48,6 +53,32 @@ def checks(facts: HostFacts | None = None) -> list[Check]:
 def can_run(rows: Iterable[Check]) -> bool:
     """Whether the main job can run."""
     return not any(row.prevents for row in rows)
+
+
+# --- mending ----------------------------------------------------------------------------------
+
+
+def mend(name: str, tell: Callable[[str], None]) -> Check:
+    """Run the commands that a row shows, each told before it runs; the row as it is afterwards.
+
+    Raises UsageError for a row that does not exist, EnvironmentLacks where a command fails or
+    where mending is not a matter of commands.
+    """
+    if name not in _ROWS:
+        raise UsageError(f"doctor has no row {name!r}", f"its rows are: {', '.join(_ROWS)}")
+    row = _ROWS[name](host.facts())
+    if row.ok:
+        return row
+    if not row.commands:
+        raise EnvironmentLacks(f"{name} is nothing that commands here could mend", row.mend)
+    for command in row.commands:
+        tell(command)
+        done = subprocess.run(["sh", "-c", command], stdout=sys.stderr, check=False)
+        if done.returncode:
+            raise EnvironmentLacks(
+                f"`{command}` ended with {done.returncode}", "see its words above"
+            )
+    return _ROWS[name](host.collect())
 
 
 # --- before a run -----------------------------------------------------------------------------
@@ -264,6 +295,51 @@ def _docker(facts: HostFacts) -> Check:
     return Check(name, None, "no engine", needed_for, mend)
 
 
+def _bcc(facts: HostFacts) -> Check:
+    name, needed_for = "bcc", "exact counts and time off the CPU (--evidence full)"
+    bcc = facts.bcc
+    if not bcc.uprobes:
+        mend = "use a kernel with CONFIG_UPROBES; runs go on without counts"
+        return Check(name, False, "this kernel has no uprobes", needed_for, mend)
+    lacking = [] if bcc.python else ["no Python that can import bcc"]
+    lacking += [] if bcc.headers else [f"no headers of kernel {facts.kernel}"]
+    if lacking:
+        commands = _bcc_commands(facts)
+        mend = " && ".join(commands)
+        found = " and ".join(lacking)
+        runnable = commands if {"debian", "ubuntu"} & set(facts.distro_ids) else ()
+        return Check(name, False, found, needed_for, mend, commands=runnable)
+    if not facts.is_root:
+        mend = "run mysqlprof as root"
+        return Check(name, False, "only root may load its programs", needed_for, mend)
+    return Check(name, True, f"for {bcc.python}, with kernel headers", needed_for)
+
+
+def _bcc_commands(facts: HostFacts) -> tuple[str, ...]:
+    """Where the running kernel's own headers are not packaged, those of the distribution's kernel
+    serve: of the kernel's structures, the programs here read none that differs."""
+    packages = [] if facts.bcc.python else ["python3-bpfcc"]
+    if facts.bcc.headers:
+        return (_apt(facts, *packages),)
+    modules = f"/lib/modules/{facts.kernel}"
+    distributed = re.search(r"-(amd64|arm64|generic)$", facts.kernel)
+    if distributed:
+        return (_apt(facts, " ".join([*packages, f"linux-headers-{facts.kernel}"])),)
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(facts.architecture, facts.architecture)
+    flavour = "generic" if "ubuntu" in facts.distro_ids else machine
+    links = [("build", f"linux-headers-*-{flavour}")]
+    if flavour != "generic":
+        links.append(("source", "linux-headers-*-common"))
+    return (
+        _apt(facts, " ".join([*packages, f"linux-headers-{flavour}"])),
+        _sudo(facts, f"mkdir -p {modules}"),
+        *(
+            _sudo(facts, f'ln -sfn "$(ls -d /usr/src/{headers} | tail -n 1)" {modules}/{link}')
+            for link, headers in links
+        ),
+    )
+
+
 def _libraries(facts: HostFacts) -> Check:
     name, needed_for = "mysqld's libraries", "servers as local processes"
     absent = [library for library, soname in facts.libraries.items() if not soname]
@@ -407,6 +483,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "npm": _npm,
     "sysbench": _sysbench,
     "Docker": _docker,
+    "bcc": _bcc,
     "mysqld's libraries": _libraries,
     "busybox": _busybox,
     "network namespaces": _namespaces,

@@ -18,7 +18,9 @@ import pymysql
 from mysqlprof import __version__
 from mysqlprof.attribution import Rules, attribute, load_rules
 from mysqlprof.capturing import Captures, Subject, captured_cells
+from mysqlprof.closure import on_cpu_shares
 from mysqlprof.counters import Counters, StolenTime
+from mysqlprof.counting import CellCounts, bcc_python, count_cell, merged, off_cpu_graph
 from mysqlprof.drivers.base import Driver, DriverFailed
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
 from mysqlprof.interrupts import Interrupted, Interrupts
@@ -37,8 +39,9 @@ from mysqlprof.model import (
     TrialSpec,
 )
 from mysqlprof.probes.perf import PerfOptions
-from mysqlprof.profiling import flame_graph, record_profile
+from mysqlprof.profiling import flame_graph, named, record_profile
 from mysqlprof.progress import Progress, TrialClock
+from mysqlprof.scenario import matches
 from mysqlprof.servers.admin import Admin, is_connection_lost
 from mysqlprof.servers.base import Backend, Server
 from mysqlprof.stacks import FoldedStacks
@@ -121,6 +124,7 @@ class _Experiment:
         self._trials: list[TrialResult] = []
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
         self._captures = Captures(bench.run_dir) if "wire" in bench.options.evidence else None
+        self._counts: list[CellCounts] = []
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
         self._clock = TrialClock()
@@ -244,11 +248,13 @@ class _Experiment:
     def _lacking(self, cell_id: str) -> str:
         return "flame graph" if cell_id in self._profiles else "profile"
 
-    # --- further evidence: the wire ---
-
     def _gather_evidence(self) -> None:
         if self._captures:
             self._capture_cells(self._captures)
+        if "counters" in self._options.evidence:
+            self._count_cells()
+
+    # --- further evidence: the wire ---
 
     def _capture_cells(self, captures: Captures) -> None:
         cells = captured_cells(self._plan)
@@ -351,6 +357,59 @@ class _Experiment:
             self._run_dir.write_profile(info, stacks, svg)
             self._write_attribution()
 
+    # --- further evidence: exact counts ---
+
+    def _count_cells(self) -> None:
+        plan = self._plan.scenario.counters
+        if plan is None:
+            text = f"scenario {self._plan.scenario.name} has no [counters]: nothing was counted"
+            self._caveats.append(Caveat(kind="counters", text=text))
+            return
+        try:
+            python = bcc_python()
+        except EnvironmentLacks as error:
+            text = f"nothing was counted: {error.message}; `mysqlprof doctor` says what mends it"
+            self._caveats.append(Caveat(kind="counters", text=text, partial=True))
+            return
+        chosen = [
+            cell
+            for cell in self._plan.cells
+            if any(matches(cell.levels, selector) for selector in plan.cells)
+        ]
+        for number, cell in enumerate(chosen):
+            if self._interrupts.requested:
+                return
+            running = self._server_of(cell.id)
+            if running.death:
+                continue
+            self._progress.trial(number, len(chosen), f"count {cell.id}", None)
+            profile = self._profiles.get(cell.id)
+            with self._server_may_die(cell.id):
+                counts = count_cell(
+                    cell.id,
+                    running.server.pid,
+                    plan,
+                    python,
+                    execute=self._trial,
+                    shares=on_cpu_shares(profile[1], plan.dispatch.name, self._rules)
+                    if profile
+                    else [],
+                )
+                self._keep_counts(cell, counts, running.info.version)
+
+    def _keep_counts(self, cell: CellSpec, counts: CellCounts, version: str) -> None:
+        self._counts.append(counts)
+        self._caveats += counts.caveats
+        self._run_dir.write_counters([row for c in self._counts for row in c.rows])
+        svg = None
+        try:
+            svg = off_cpu_graph(counts, named(cell.levels, version))
+        except (PartialData, EnvironmentLacks) as error:
+            text = f"{cell.id}: no flame graph of the time off the CPU: {error.message}"
+            self._caveats.append(Caveat(kind="counters", text=text, partial=True))
+        if counts.watched:
+            self._run_dir.write_off_cpu(cell.id, counts.off_cpu, svg)
+
     def _write_attribution(self) -> None:
         rows = []
         for cell_id, (_, stacks) in self._profiles.items():
@@ -437,6 +496,10 @@ class _Experiment:
             self._launches.of_cell,
             self._profiles,
             wire=self._captures.commands if self._captures else None,
+            counters=[row for counts in self._counts for row in counts.rows]
+            if "counters" in self._options.evidence and self._plan.scenario.counters
+            else None,
+            facts=self._workload.facts(),
         )
 
     def _missing(self, status: RunStatus) -> list[str]:
@@ -482,6 +545,7 @@ class _Experiment:
             contrasts=judged.contrasts,
             claims=judged.claims,
             verdict=judged.verdict,
+            counted=merged(self._counts) if self._counts else None,
             caveats=[*self._caveats, *judged.caveats],
             thresholds=THRESHOLDS,
             elapsed_s=self._elapsed_s,

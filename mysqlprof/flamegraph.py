@@ -18,7 +18,7 @@ from pathlib import Path
 from mysqlprof import host
 from mysqlprof.attribution import Rules, load_rules
 from mysqlprof.errors import EnvironmentLacks, PartialData
-from mysqlprof.palette import KINDS, KindColour
+from mysqlprof.palette import KINDS, KindColour, Palette
 from mysqlprof.rules import FrameKind
 from mysqlprof.stacks import FoldedStacks, Stack, short_name
 
@@ -69,8 +69,10 @@ def render(
     subtitle: str,
     rules: Rules | None = None,
     width: int = WIDTH,
+    unit: str = "samples",
+    palette: Palette = KINDS,
 ) -> str:
-    """The flame graph as the text of an SVG file, `width` pixels wide.
+    """The flame graph as the text of an SVG file, `width` pixels wide; `unit` is what is counted.
 
     C++ argument lists and kernel marks are left out of the picture; `stacks` keep them.
     Raises EnvironmentLacks without the program, PartialData where there is nothing to draw.
@@ -79,8 +81,9 @@ def render(
         raise PartialData("there are no samples to draw", "record for longer")
     visible = without_slivers(stacks, MIN_WIDTH * stacks.total / width)
     names, kinds = _displayed(visible.frames(), rules or load_rules())
-    svg = draw(visible.map_frames(names.__getitem__), dict(_colours(kinds)), "samples", width)
-    legend = [KINDS[kind] for kind in KINDS if kind in kinds.values()]
+    colours = dict(_colours(kinds, palette))
+    svg = draw(visible.map_frames(names.__getitem__), colours, unit, width)
+    legend = [palette[kind] for kind in palette if kind in kinds.values()]
     return headed(svg, title, subtitle, legend)
 
 
@@ -159,16 +162,16 @@ def _displayed(frames: Iterable[str], rules: Rules) -> tuple[dict[str, str], dic
     return names, kinds
 
 
-def _colours(kinds: Mapping[str, FrameKind]) -> Iterator[tuple[str, str]]:
+def _colours(kinds: Mapping[str, FrameKind], palette: Palette) -> Iterator[tuple[str, str]]:
     """Of all names, and of the nameless frame at the bottom that stands for the whole."""
-    yield "", rgb(KINDS["unknown"].fill)
+    yield "", rgb(palette["unknown"].fill)
     for name, kind in kinds.items():
-        yield name, _colour(name, kind)
+        yield name, _colour(name, kind, palette[kind].fill)
 
 
-def _colour(name: str, kind: FrameKind) -> str:
+def _colour(name: str, kind: FrameKind, fill: str) -> str:
     """A shade that stays the same from picture to picture."""
-    base = _parts(KINDS[kind].fill)
+    base = _parts(fill)
     step = 0 if kind == "bug" else zlib.crc32(name.encode()) % _SHADES - _SHADES // 2
     return _rgb(min(255, part + step * _SHADE_STEP) for part in base)
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -87,6 +88,16 @@ class EngineFacts(Frozen):
     detail: str = ""
 
 
+class BccFacts(Frozen):
+    """What exact counts need; whether the kernel then lets a program in shows when it is tried."""
+
+    python: str
+    """That can import bcc, which distributions ship for their own; empty where none can."""
+    headers: bool
+    """bcc finds the running kernel's headers."""
+    uprobes: bool
+
+
 class HostFacts(Frozen):
     cpu_model: str
     cores: int
@@ -127,6 +138,7 @@ class HostFacts(Frozen):
     shm_free_bytes: int
     """Of /dev/shm, where data directories are put; 0 where there is none."""
     network: NetworkFacts = NetworkFacts()
+    bcc: BccFacts = BccFacts(python="", headers=False, uprobes=False)
 
 
 @dataclass(frozen=True)
@@ -206,6 +218,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
     with ThreadPoolExecutor() as pool:
         engine = pool.submit(probe.engine)
         perf = pool.submit(_perf_facts, probe)
+        bcc = pool.submit(_bcc_facts, probe)
         programs = pool.submit(_programs, probe)
         captures = pool.submit(_captures, probe)
         return HostFacts(
@@ -242,6 +255,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
             programs=programs.result(),
             network=network_facts(probe),
             captures=captures.result(),
+            bcc=bcc.result(),
         )
 
 
@@ -301,6 +315,24 @@ def steal_share(before: Mapping[str, int], after: Mapping[str, int]) -> float:
     """Share of the CPU time between two cpu_times() that the hypervisor gave to others."""
     total = after.get("total", 0) - before.get("total", 0)
     return (after.get("steal", 0) - before.get("steal", 0)) / total if total > 0 else 0.0
+
+
+# --- bcc --------------------------------------------------------------------------------------
+
+
+def _bcc_facts(probe: Probe) -> BccFacts:
+    find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('bcc') is None)"
+    pythons = dict.fromkeys(["/usr/bin/python3", sys.executable])
+    able = (python for python in pythons if probe.run(python, "-c", find).code == 0)
+    return BccFacts(
+        python=next(able, ""),
+        # The archive of headers that some kernels carry serves bcc as well.
+        headers=bool(
+            probe.glob(f"/lib/modules/{platform.release()}/build/include")
+            or probe.glob("/sys/kernel/kheaders.tar.xz")
+        ),
+        uprobes=bool(probe.glob("/sys/bus/event_source/devices/uprobe")),
+    )
 
 
 # --- programs ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mysqlprof.changes import CellComparison, Upgrade
+from mysqlprof.counted_types import Counted, CountersPlan
 from mysqlprof.frozen import Frozen
 from mysqlprof.workload_spec import WorkloadSpec
 
@@ -68,10 +69,11 @@ class Contrast(Frozen):
 
 class ClaimSpec(Frozen):
     """A sentence with a measurable condition. Exactly one subject: contrasts, category, path or
-    wire.
+    wire or counter.
 
     It holds when the whole interval lies on the right side of the bound, does not hold when
-    the whole interval lies on the wrong side, and cannot be told otherwise.
+    the whole interval lies on the wrong side, and cannot be told otherwise. A count holds when it
+    equals what was predicted in every execute; such claims are judged only where it was counted.
     """
 
     id: str
@@ -84,6 +86,13 @@ class ClaimSpec(Frozen):
     """A protocol command: of the time that the client spends on the statement's commands, the
     share spent waiting for the first byte of the response to this one. Judged only in runs that
     were asked for it."""
+    counter: str = ""
+    """A function of `[counters]`."""
+    measure: Literal["calls", "bytes"] = "calls"
+    equals: int | str = ""
+    """How many in one execute: a number, or the name of a fact of the workload."""
+    within: float = 0.0
+    """How far off a count may be, as a part of the prediction."""
     above: float | None = None
     below: float | None = None
     essential: bool = True
@@ -186,6 +195,7 @@ class Scenario(Frozen):
     article: list[ArticleFigure] = []
     matrix: MatrixPlan | None = None
     bisect: BisectPlan | None = None
+    counters: CountersPlan | None = None
 
 
 # --- plan ----------------------------------------------------------------------------------
@@ -206,7 +216,7 @@ class CellSpec(Frozen):
         return self.levels["server"]
 
 
-TrialKind = Literal["warmup", "timed", "profiled", "probed"]
+TrialKind = Literal["warmup", "timed", "profiled", "probed", "reference"]
 
 
 @dataclass(frozen=True)
@@ -522,6 +532,7 @@ class Run(Frozen):
     bisect: Bisect | None = None
     comparison: list[CellComparison] = []
     upgrade: Upgrade | None = None
+    counted: Counted | None = None
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

@@ -16,8 +16,10 @@ class KindColour:
     """Of text on `fill`."""
 
 
+Palette = Mapping[FrameKind, KindColour]
+
 # Told apart by lightness as well as by hue: crimson is darkest, then orange, blue, yellow, grey.
-KINDS: Mapping[FrameKind, KindColour] = {
+KINDS: Palette = {
     "bug": KindColour("text rebuilding", "#981238", "#ffffff"),
     "server": KindColour("mysqld", "#f7d668", "#1c1c1c"),
     "libc": KindColour("C library", "#a3b5de", "#1c1c1c"),
@@ -32,4 +34,13 @@ CHANGES: Mapping[FunctionVerdict, KindColour] = {
     "noise": KindColour("within noise", "#d9d9d5", "#1c1c1c"),
     "shrank": KindColour("shrank", "#8db6e2", "#1c1c1c"),
     "vanished": KindColour("gone", "#1f4e8c", "#ffffff"),
+}
+
+# Time off the CPU is blue, as everybody's is; the kinds are shades of it.
+OFF_CPU: Palette = {
+    "bug": KindColour("text rebuilding", "#0b3c6f", "#ffffff"),
+    "server": KindColour("mysqld", "#a9cdf0", "#1c1c1c"),
+    "libc": KindColour("C library", "#c9d6e6", "#1c1c1c"),
+    "kernel": KindColour("kernel", "#6fa5dc", "#1c1c1c"),
+    "unknown": KindColour("no symbol", "#dfe3e8", "#1c1c1c"),
 }

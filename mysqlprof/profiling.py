@@ -66,13 +66,18 @@ def flame_graph(
     """
     if stacks.total == 0:
         return None
-    named = ", ".join(f"{factor} {level}" for factor, level in levels.items() if factor != "server")
     return render(
         stacks,
-        title=f"MySQL {version}: {named}",
+        title=named(levels, version),
         subtitle=f"{info.samples:,} samples of {info.event} at {info.frequency_hz} Hz"
         f" in {work} ({info.window_s:.2f} s)",
     )
+
+
+def named(levels: Mapping[str, str], version: str) -> str:
+    """A cell in a picture's title."""
+    rest = ", ".join(f"{factor} {level}" for factor, level in levels.items() if factor != "server")
+    return f"MySQL {version}: {rest}"
 
 
 def _cpu_s(trials: list[TrialResult]) -> float:

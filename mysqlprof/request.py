@@ -22,7 +22,7 @@ from mysqlprof.workload_spec import WorkloadSpec
 from mysqlprof.workloads import make
 from mysqlprof.workloads.base import Workload
 
-EVIDENCE = frozenset({"wire"})
+EVIDENCE = frozenset({"wire", "counters"})
 """What --evidence full gathers."""
 
 _QUICK_TRIALS = 5
@@ -147,7 +147,8 @@ def driver_of(definition: Scenario, request: Request) -> str:
 
 def _named_cells(definition: Scenario) -> list[dict[str, str]]:
     """The cells that a claim or the picture needs a profile of; all where there is neither."""
-    named = [s for claim in definition.claims if not claim.wire for s in claim.cells]
+    by_profile = [c for c in definition.claims if not c.wire and not c.counter]
+    named = [selector for claim in by_profile for selector in claim.cells]
     if definition.picture:
         named += [definition.picture.slow, definition.picture.normal]
     return named or definition.profile.cells

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mysqlprof.errors import UsageError
-from mysqlprof.model import CellSpec, Factor, Level, Plan, Scenario, TrialSpec
+from mysqlprof.model import CellSpec, ClaimSpec, Factor, Level, Plan, Scenario, TrialSpec
 from mysqlprof.wire.protocol import COMMANDS
 
 Selector = Mapping[str, str]
@@ -162,10 +162,14 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         raise UsageError(f"{origin}: factor 'server' must have the levels {list(scenario.servers)}")
     contrasts = {contrast.name for contrast in scenario.contrasts}
     selectors: list[Selector] = [*scenario.exclude, *scenario.profile.cells]
+    selectors += scenario.counters.cells if scenario.counters else []
     for contrast in scenario.contrasts:
         selectors += [contrast.numerator, contrast.denominator]
     for claim in scenario.claims:
         selectors += claim.cells
+        if claim.counter:
+            _check_counter(scenario, claim, origin)
+            continue
         for name in claim.contrasts:
             if name not in contrasts:
                 raise UsageError(f"{origin}: claim {claim.id!r} names no contrast {name!r}")
@@ -174,7 +178,8 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         subjects = (claim.contrasts, claim.category, claim.path, claim.wire)
         if sum(map(bool, subjects)) != 1:
             raise UsageError(
-                f"{origin}: claim {claim.id!r} needs one of contrasts, category, path or wire"
+                f"{origin}: claim {claim.id!r} needs one of contrasts, category, path, wire or"
+                " counter"
             )
         if claim.wire and claim.wire not in COMMANDS.values():
             raise UsageError(
@@ -184,3 +189,15 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         for factor, level in selector.items():
             if level not in levels.get(factor, ()):
                 raise UsageError(f"{origin}: no factor {factor!r} has a level {level!r}")
+
+
+def _check_counter(scenario: Scenario, claim: ClaimSpec, origin: str) -> None:
+    known = [f.name for f in scenario.counters.functions] if scenario.counters else []
+    if claim.counter not in known:
+        raise UsageError(
+            f"{origin}: claim {claim.id!r} is about {claim.counter!r}, which is not in [counters]"
+        )
+    if claim.equals == "" or claim.contrasts or claim.category or claim.path:
+        raise UsageError(
+            f"{origin}: claim {claim.id!r} about a counter needs `equals`, and no other subject"
+        )

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from mysqlprof import csvfile
 from mysqlprof.changes import CellComparison, FunctionChange
+from mysqlprof.counted_types import CounterRow
 from mysqlprof.errors import UsageError
 from mysqlprof.frozen import Frozen
 from mysqlprof.model import (
@@ -236,6 +237,31 @@ class RunDirectory:
             raise UsageError(
                 f"{path} has a broken row", "restore it from a copy, or measure again"
             ) from error
+
+    # --- counters.csv, time off the CPU ---
+
+    def write_counters(self, rows: Iterable[CounterRow]) -> None:
+        """One row a counter and execute."""
+        self._write_rows("counters.csv", CounterRow, rows)
+
+    def read_counters(self) -> list[CounterRow]:
+        path = self.path / "counters.csv"
+        try:
+            return [
+                CounterRow.model_validate({k: v for k, v in row.items() if v})
+                for row in csvfile.read(path)
+            ]
+        except ValidationError as error:
+            raise UsageError(f"{path} has a broken row", "measure again") from error
+
+    def write_off_cpu(self, cell: str, stacks: FoldedStacks, svg: str | None) -> None:
+        """Microseconds by stack."""
+        self._write(f"profiles/{cell}.offcpu.folded", stacks.to_folded())
+        if svg is not None:
+            self._write(f"profiles/{cell}.offcpu.svg", svg)
+
+    def read_off_cpu_svg(self, cell: str) -> str | None:
+        return self.read_svg(f"{cell}.offcpu")
 
     # --- reports, logs, sums ---
 

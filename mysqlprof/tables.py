@@ -30,6 +30,11 @@ def wire(run: str | PathLike[str]) -> pd.DataFrame:
     return _read(Path(run) / "wire.csv", text=("cell", "connection", "command", "status", "sql"))
 
 
+def counters(run: str | PathLike[str]) -> pd.DataFrame:
+    """One row a counter and execute; numbers are missing where nothing could be counted."""
+    return _read(Path(run) / "counters.csv", text=("cell", "counter", "how"))
+
+
 def profile(run: str | PathLike[str], cell: str) -> pd.DataFrame:
     """One row a stack of that cell's profile: `stack` (root;...;leaf) and `samples`."""
     path = Path(run) / "profiles" / f"{cell}.folded"

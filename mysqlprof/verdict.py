@@ -4,9 +4,12 @@ import statistics as plain_statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mysqlprof.attribution import Rules, attribute, path_share
 from mysqlprof.comparing import Judgement, judge_ratio
+from mysqlprof.counted_types import CounterRow
+from mysqlprof.counter_claims import compare, expectation
 from mysqlprof.model import (
     Caveat,
     CellResult,
@@ -49,6 +52,10 @@ class Measured:
     profiles: Mapping[str, tuple[ProfileInfo, FoldedStacks]] = field(default_factory=dict)
     wire: Sequence[WireCommand] | None = None
     """Of all captured cells; None where no capture was asked for."""
+    counters: Sequence[CounterRow] | None = None
+    """None: nothing was asked to be counted."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Of the workload: what counts are predicted to be."""
 
     def timed(self, cell: str) -> list[TrialResult]:
         """In the order they were made."""
@@ -74,10 +81,17 @@ def judge_run(measured: Measured, rules: Rules) -> Judged:
     claims = [
         _claim(measured, claim, contrasts, rules)
         for claim in measured.scenario.claims
-        if not claim.wire or measured.wire is not None
+        if _asked_for(measured, claim)
     ]
     verdict = _verdict(claims) if claims else _extent(contrasts)
     return Judged(cells, contrasts, claims, verdict, _caveats(measured, cells))
+
+
+def _asked_for(measured: Measured, claim: ClaimSpec) -> bool:
+    """Claims about further evidence are judged only where it was asked for."""
+    if claim.counter:
+        return measured.counters is not None
+    return not claim.wire or measured.wire is not None
 
 
 def ratios_undecided(scenario: Scenario, judged: Judged) -> bool:
@@ -168,13 +182,16 @@ def _claim(
 ) -> ClaimResult:
     if claim.contrasts:
         parts = [_ratio_part(measured, claim, c) for c in contrasts if c.name in claim.contrasts]
-        unit = "x"
+        expected = _expected(claim, "x")
+    elif claim.counter:
+        parts = [_count_part(measured, claim, selector) for selector in claim.cells]
+        expected = expectation(claim, measured.facts)
     elif claim.wire:
         parts = [_wire_part(measured, claim, selector) for selector in claim.cells]
-        unit = "%"
+        expected = _expected(claim, "%")
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
-        unit = "%"
+        expected = _expected(claim, "%")
     verdicts = {part.verdict for part in parts}
     verdict: ClaimVerdict = "holds"
     if not parts or "cannot_tell" in verdicts:
@@ -186,7 +203,7 @@ def _claim(
         text=claim.text,
         verdict=verdict,
         measured="; ".join(part.measured for part in parts) or "nothing",
-        expected=_expected(claim, unit),
+        expected=expected,
         reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
         essential=claim.essential,
     )
@@ -254,6 +271,12 @@ def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]
     verdict = judge(Interval(share, share, share), above=claim.above, below=claim.below)
     spent = sum(row.total_ms for row in statement)
     return _Part(verdict, f"{share * 100:.1f} % of {spent:.1f} ms")
+
+
+def _count_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    cell = select_one(measured.cells, selector)
+    found = compare(claim, cell.id if cell else "", measured.counters or (), measured.facts)
+    return _Part(found.verdict, found.words(), found.reason)
 
 
 def _times(ratio: float) -> str:

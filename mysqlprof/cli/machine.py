@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
-from mysqlprof import doctor
+from mysqlprof import doctor, host
 from mysqlprof.cli.options import JsonFlag
 from mysqlprof.cli.output import print_json
 from mysqlprof.terminal import ERR, OUT, plain, plain_table
@@ -37,8 +37,15 @@ def clean_verb(
         OUT.print("nothing was left behind")
 
 
-def doctor_verb(as_json: JsonFlag = False) -> None:
+def doctor_verb(
+    mend: Annotated[
+        str, typer.Option(metavar="ROW", help="Run the commands shown for this row first: bcc.")
+    ] = "",
+    as_json: JsonFlag = False,
+) -> None:
     """What this host can do; for each "no", the exact command that mends it."""
+    if mend:
+        _mend(mend)
     rows = doctor.checks()
     able = doctor.can_run(rows)
     if as_json:
@@ -77,3 +84,10 @@ def doctor_verb(as_json: JsonFlag = False) -> None:
     )
     OUT.print(Text.assemble("\n", answer))
     raise typer.Exit(0 if able else 3)
+
+
+def _mend(name: str) -> None:
+    row = doctor.mend(name, lambda command: ERR.print(Text(f"+ {plain(command)}"), soft_wrap=True))
+    host.facts.cache_clear()
+    word = "mended" if row.ok else "not mended"
+    ERR.print(Text(f"{name}: {word}: {plain(row.found)}"), soft_wrap=True)

@@ -72,7 +72,7 @@ CallGraphOption = Annotated[
 ]
 EvidenceOption = Annotated[
     Literal["none", "full"],
-    typer.Option(help="After the profiles: the wire of single executes."),
+    typer.Option(help="After the profiles: the wire of single executes, and exact counts in them."),
 ]
 FrequencyOption = Annotated[int, typer.Option("--frequency", "-F", min=1, help="Samples a second.")]
 

@@ -30,7 +30,7 @@ from typing import ClassVar, Self
 
 from mysqlprof.cache import cache_dir, locked
 from mysqlprof.drivers.base import DriverFailed, Execution
-from mysqlprof.drivers.line_host import LineHost, line_host
+from mysqlprof.line_host import LineHost, line_host
 from mysqlprof.model import Endpoint, Place
 from mysqlprof.workdir import work_directory, write_private
 from mysqlprof.workloads.base import Options
@@ -64,7 +64,8 @@ class HostedDriver(ABC):
         self._product: dict[str, str] = {}
         with ExitStack() as stack:
             self._files = StatementFiles(stack.enter_context(work_directory("driver")))
-            self._host = stack.enter_context(line_host(command, prefix=self.place.prefix))
+            host = line_host(command, DriverFailed, prefix=self.place.prefix)
+            self._host = stack.enter_context(host)
             self._stack = stack.pop_all()
         return self
 

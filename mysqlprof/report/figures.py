@@ -6,7 +6,7 @@ from math import log10
 
 from markupsafe import Markup
 
-from mysqlprof.report import charts
+from mysqlprof.report import charts, counted_charts
 from mysqlprof.report.profiles import CategoryShare, ProfileView
 from mysqlprof.report.sketch import Sketch, flame_sketch
 from mysqlprof.report.view import ContrastView, Report
@@ -73,6 +73,24 @@ def attribution_charts(report: Report) -> list[Markup]:
         charts.attribution_chart(f"attribution-{start}", rows, panels[start : start + _PANELS])
         for start in range(0, len(panels), _PANELS)
     ]
+
+
+def size_charts(report: Report) -> list[tuple[str, Markup]]:
+    """Counter -> how large the requests were; of counters that the scenario gives sizes to."""
+    plan, counted = report.scenario.counters, report.counted
+    if plan is None or counted is None:
+        return []
+    sized = [function.name for function in plan.functions if function.bytes_argument]
+    drawn = [
+        (name, counted_charts.size_chart(f"sizes-{number}", counted.cells, name))
+        for number, name in enumerate(sized)
+    ]
+    return [(name, chart) for name, chart in drawn if chart]
+
+
+def closure_chart(report: Report) -> Markup | None:
+    closed = report.counted.closed if report.counted else ()
+    return counted_charts.closure_chart(closed) if closed else None
 
 
 def _outermost(category: CategoryShare) -> tuple[float, str]:

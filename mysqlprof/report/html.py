@@ -8,9 +8,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from mysqlprof.palette import CHANGES, KINDS
+from mysqlprof.palette import CHANGES, KINDS, OFF_CPU
 from mysqlprof.report import figures, numbers
 from mysqlprof.report.bisect import bisect_lines, bisect_rule
+from mysqlprof.report.counted import GROUPS
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
@@ -29,6 +30,7 @@ from mysqlprof.report.words import (
     caveats_by_kind,
     claim_word,
     confidence,
+    deviation,
     direction,
     headline,
     moment,
@@ -68,6 +70,18 @@ class DifferenceGraph:
     height: int
 
 
+@dataclass(frozen=True)
+class OffCpuView:
+    cell: str
+    title: str
+    graph: Graph
+    number: int
+
+    @property
+    def height(self) -> int:
+        return self.graph.height
+
+
 # A new part of the report is a template and a line here: id, heading, template, shown when.
 def _sections(report: Report) -> list[tuple[str, str, str]]:
     flamed, claimed = bool(report.profiles), bool(report.run.claims)
@@ -82,6 +96,7 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
         ("wire", "On the wire", "wire.html.j2", bool(report.wire)),
+        ("counted", "Counted", "counted.html.j2", report.counted is not None),
         ("servers", "Servers", "servers.html.j2", True),
         ("method", "How it was measured", "method.html.j2", True),
         ("missing", "What was not measured", "missing.html.j2", bool(report.gaps)),
@@ -113,7 +128,8 @@ def render(report: Report) -> str:
     frame_script = _plain(env, "frame.js")
     flames = _flames(report, frame_style, frame_script)
     differences = _difference_graphs(report, frame_style, frame_script, len(flames))
-    framed: list[FlameView | DifferenceGraph] = [*flames, *differences]
+    off_cpu = _off_cpu(report, len(flames) + len(differences), frame_style, frame_script)
+    framed: list[FlameView | DifferenceGraph | OffCpuView] = [*flames, *differences, *off_cpu]
     style = env.get_template("report.css.j2").render(flames=framed, changes=CHANGES)
     if report.matrix or report.run.bisect or report.upgrade:
         style += _plain(env, "matrix.css")
@@ -150,6 +166,10 @@ def render(report: Report) -> str:
         attribution_charts=figures.attribution_charts(report),
         forest=figures.forest(report.contrasts),
         wire_chart=timeline(pictured(report.wire)) if report.wire else None,
+        counted=report.counted,
+        off_cpu=off_cpu,
+        size_charts=figures.size_charts(report),
+        closure_chart=figures.closure_chart(report),
         style=Markup(style),
         script=Markup(script),
         policy=_policy(scripts, styles),
@@ -207,6 +227,10 @@ def _environment() -> jinja2.Environment:
         "short": short_name,
         "wording": wording,
         "claim_word": claim_word,
+        "counted_number": numbers.counted,
+        "signed_ms": numbers.signed_duration,
+        "signed_share": numbers.signed_share,
+        "deviation": deviation,
         "fact_name": fact_name,
         "fact_value": fact_value,
         "moment": moment,
@@ -229,6 +253,8 @@ def _environment() -> jinja2.Environment:
     }
     env.globals |= {
         "interval": numbers.interval,
+        "closure_groups": GROUPS,
+        "off_cpu_kinds": OFF_CPU,
         "durations": numbers.durations,
         "kinds": KINDS,
         "changes": CHANGES,
@@ -284,3 +310,13 @@ def _role(report: Report, profile: ProfileView) -> str:
     if report.scenario.picture is None:
         return ""  # no cell is suspected beforehand
     return "slow" if profile is report.slow else "normal" if profile is report.normal else ""
+
+
+def _off_cpu(report: Report, first: int, style: str, script: str) -> list[OffCpuView]:
+    """Goes on after the numbers of the graphs before."""
+    views: list[OffCpuView] = []
+    for cell in report.counted.cells if report.counted else ():
+        graph = embed(cell.off_cpu_svg, style, script) if cell.off_cpu_svg else None
+        if graph:
+            views.append(OffCpuView(cell.id, cell.title, graph, first + len(views)))
+    return views

@@ -2,6 +2,7 @@
 
 from mysqlprof.report import numbers
 from mysqlprof.report.bisect import bisect_markdown
+from mysqlprof.report.counted_markdown import counted_markdown
 from mysqlprof.report.facts import fact_value
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
@@ -45,6 +46,7 @@ def render(report: Report) -> str:
         _cells(report),
         "" if matrix and not report.profiles else _attribution(report),
         wire_markdown(report.wire),
+        counted_markdown(report.counted) if report.counted else "",
         _servers(report),
         _method(report),
         _gaps(report),

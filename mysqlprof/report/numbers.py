@@ -30,6 +30,20 @@ def thin(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3}\b)", THIN, text)
 
 
+def counted(value: int | None) -> str:
+    """An exact count, all its digits."""
+    return NONE if value is None else count(value)
+
+
+def signed_duration(ms: float) -> str:
+    """A difference of durations, with its sign where it is negative."""
+    return duration(ms) if ms >= 0 else f"\u2212{duration(-ms)}"
+
+
+def signed_share(value: float) -> str:
+    return share(value) if value >= 0 else f"\u2212{share(-value)}"
+
+
 def milliseconds(value: float | None) -> str:
     """A bare number for a column headed "ms"."""
     return NONE if value is None else significant(value)

@@ -34,6 +34,9 @@ COLOURS = {
     "frame-libc": "#0c0c0c",
     "frame-server": "#0a0a0a",
     "frame-unknown": "#0d0d0d",
+    "client": "#0f0f0f",
+    "off-cpu": "#101010",
+    "unexplained": "#111111",
 }
 _VARIABLES = {value: f"var(--{name})" for name, value in COLOURS.items()}
 _HASH_SALT = "mysqlprof"

@@ -17,6 +17,7 @@ from mysqlprof.model import (
     ServerInfo,
     TrialResult,
 )
+from mysqlprof.report.counted import CountedView, read_counted
 from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
 from mysqlprof.report.upgrade import UpgradeView, upgrade_of
@@ -99,6 +100,7 @@ class Report:
     """Set in runs of the driver x server matrix, which have an answer of their own."""
     upgrade: UpgradeView | None = None
     """Set in runs that compare two versions."""
+    counted: CountedView | None = None
 
     @property
     def command(self) -> str:
@@ -161,6 +163,12 @@ def build(run_dir: RunDirectory) -> Report:
         ),
         matrix=matrix,
         upgrade=upgrade_of(run, run_dir),
+        counted=read_counted(
+            run,
+            run_dir,
+            {c.id: c.title for c in cells},
+            [*(p.cell for p in (slow,) if p), *(c.id for c in cells if c.marked)],
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from mysqlprof.counter_claims import Comparison
 from mysqlprof.model import ClaimVerdict, Verdict
 from mysqlprof.report import numbers
 from mysqlprof.report.view import ContrastView, Report
@@ -102,6 +103,13 @@ def direction(contrast: ContrastView) -> str:
         "faster": "the time: faster",
         "same": "the time: no difference",
     }.get(found, "the time: cannot tell")
+
+
+def deviation(found: Comparison) -> str:
+    """How far the count is off its prediction."""
+    if found.deviation is None:
+        return numbers.NONE if found.worst != found.predicted else "0"
+    return "0" if found.deviation == 0 else f"{100 * found.deviation:+.2f}{numbers.THIN}%"
 
 
 def arrows(text: str) -> str:

@@ -87,8 +87,9 @@ class PreparedInsert:
     def facts(self) -> dict[str, Any]:
         """Sizes for the report, and the closed form's prediction.
 
-        Growing the text once for each of n parameters, with u bytes of template and v bytes of
-        rendered value for each, copies n^2 * (u + (v - 1) / 2) bytes.
+        Each parameter is put in the place of its mark, and the text grows, unless the value is as
+        long as the mark: one byte. Growing the text once for each of n parameters, with u bytes of
+        template and v bytes of rendered value for each, copies n^2 * (u + (v - 1) / 2) bytes.
         """
         n = len(self.statement.rows) * len(self.columns)
         text = rendered_bytes(self.statement)
@@ -104,6 +105,7 @@ class PreparedInsert:
             "statement_text_bytes": text,
             "mean_rendered_value_bytes": round(v, 2),
             "predicted_replaces": n,
+            "predicted_growths": n - _one_byte_values(self.statement),
             "predicted_growth_copy_bytes": round(n * n * (u + (v - 1) / 2)),
         }
 
@@ -123,6 +125,10 @@ def make(spec: PreparedInsertSpec, seed: int, max_allowed_packet: int) -> Prepar
     )
     _check_packet(spec, statement, max_allowed_packet)
     return PreparedInsert(spec, columns, statement)
+
+
+def _one_byte_values(statement: Statement) -> int:
+    return sum(isinstance(v, int) and 0 <= v <= 9 for v in statement.parameters)
 
 
 def rendered_bytes(statement: Statement) -> int:

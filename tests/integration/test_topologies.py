@@ -11,8 +11,9 @@ import pytest
 from host_state import namespaces_in_use
 
 from mysqlprof import host
-from mysqlprof.drivers.line_host import line_host
+from mysqlprof.drivers.base import DriverFailed
 from mysqlprof.errors import EnvironmentLacks, ServerFailed
+from mysqlprof.line_host import line_host
 from mysqlprof.model import LaunchSpec
 from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.base import Server
@@ -151,7 +152,7 @@ def test_a_server_runs_in_its_namespace_under_its_own_process_id(network, server
 def test_a_drivers_host_runs_beside_the_client(network):
     answer = "input(); import os; print('OK', os.readlink('/proc/self/ns/net'), sep='\\t')"
     prefix = network.client.place.prefix
-    with line_host([sys.executable, "-c", answer], prefix=prefix) as driver:
+    with line_host([sys.executable, "-c", answer], DriverFailed, prefix=prefix) as driver:
         assert driver.ask("WHERE") == [network.client.identity()]
 
 

@@ -1,17 +1,20 @@
 """What doctor says of hosts that lack something, and the commands that mend it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from mysqlprof import doctor, host
 from mysqlprof.doctor import Check
-from mysqlprof.errors import EnvironmentLacks
-from mysqlprof.host import EngineFacts, HostFacts, PerfFacts, Program
+from mysqlprof.errors import EnvironmentLacks, UsageError
+from mysqlprof.host import BccFacts, EngineFacts, HostFacts, PerfFacts, Program
 from mysqlprof.host_network import NetworkFacts
 
 PERF = PerfFacts(path="/opt/perf", version="6.1", event="cycles", kernel=True, any_process=True)
 USER_ONLY = PERF.model_copy(update={"kernel": False, "any_process": False})
 REFUSED = USER_ONLY.model_copy(update={"event": "", "refusal": "Access is limited."})
 ENGINE = EngineFacts(state="answers", address="unix:///run/docker.sock", version="28.2")
+BCC = BccFacts(python="/usr/bin/python3", headers=True, uprobes=True)
 PROGRAMS = (
     *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd", "sysbench"),
     *("ip", "openvpn", "mysqlrouter", "dpkg-deb", "tcpdump"),
@@ -48,6 +51,7 @@ GOOD = HostFacts(
     cache_free_bytes=50 * 2**30,
     shm_free_bytes=4 * 2**30,
     network=NETWORK,
+    bcc=BCC,
 )
 
 
@@ -66,7 +70,7 @@ def row(name: str, facts: HostFacts) -> Check:
 
 
 def test_a_good_host_has_nothing_to_mend() -> None:
-    rows = doctor.checks(GOOD)
+    rows = doctor.checks(but(is_root=True))
     assert [check.name for check in rows if check.ok is not True] == []
     assert [check.mend for check in rows if check.mend] == []
     assert doctor.can_run(rows)
@@ -121,6 +125,26 @@ def test_what_the_main_job_needs_prevents_it(name: str, facts: HostFacts, mend: 
             "sysctl kernel.kptr_restrict=1",
         ),
         ("libc symbols", but(libc_symbols=False), f"{APT} libc6-dbg"),
+        ("bcc", GOOD, "run mysqlprof as root"),
+        (
+            "bcc",
+            but(bcc=BCC.model_copy(update={"python": "", "headers": False})),
+            f"{APT} python3-bpfcc linux-headers-6.8.0-31-generic",
+        ),
+        (
+            "bcc",
+            but(bcc=BCC.model_copy(update={"headers": False}), kernel="6.18.0-own"),
+            f"{APT} linux-headers-amd64 && sudo mkdir -p /lib/modules/6.18.0-own"
+            ' && sudo ln -sfn "$(ls -d /usr/src/linux-headers-*-amd64 | tail -n 1)"'
+            " /lib/modules/6.18.0-own/build"
+            ' && sudo ln -sfn "$(ls -d /usr/src/linux-headers-*-common | tail -n 1)"'
+            " /lib/modules/6.18.0-own/source",
+        ),
+        (
+            "bcc",
+            but(bcc=BCC.model_copy(update={"uprobes": False})),
+            "use a kernel with CONFIG_UPROBES; runs go on without counts",
+        ),
         (
             "perf in containers",
             but(perf=PERF.model_copy(update={"any_process": False})),
@@ -285,3 +309,37 @@ def test_mysql_router_is_unpacked_on_debian_and_installed_elsewhere() -> None:
     ubuntu = without("mysqlrouter", distro_ids=["ubuntu", "debian"])
     assert row("MySQL Router", ubuntu).ok is False
     assert row("MySQL Router", ubuntu).mend.endswith("mysql-router")
+
+
+def test_mending_runs_exactly_the_commands_that_the_row_shows(monkeypatch) -> None:
+    lacking = but(bcc=BCC.model_copy(update={"python": ""}), is_root=True)
+    monkeypatch.setattr(host, "facts", lambda: lacking)
+    monkeypatch.setattr(host, "collect", lambda: but(is_root=True))
+    ran: list[str] = []
+
+    def run(command: list[str], **options: object) -> SimpleNamespace:
+        ran.append(command[-1])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(doctor.subprocess, "run", run)
+    told: list[str] = []
+    assert doctor.mend("bcc", told.append).ok
+    assert told == ran == [row("bcc", lacking).mend]
+
+
+def test_mending_stops_at_the_first_command_that_fails(monkeypatch) -> None:
+    lacking = but(bcc=BCC.model_copy(update={"headers": False}), is_root=True, kernel="6-own")
+    monkeypatch.setattr(host, "facts", lambda: lacking)
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=100))
+    told: list[str] = []
+    with pytest.raises(EnvironmentLacks, match="ended with 100"):
+        doctor.mend("bcc", told.append)
+    assert len(told) == 1
+
+
+def test_what_no_command_mends_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(host, "facts", lambda: GOOD)
+    with pytest.raises(EnvironmentLacks, match="nothing that commands"):
+        doctor.mend("bcc", print)
+    with pytest.raises(UsageError, match="no row 'bbc'"):
+        doctor.mend("bbc", print)

@@ -13,8 +13,8 @@ import pytest
 
 from mysqlprof.drivers.base import DriverFailed
 from mysqlprof.drivers.hosted import HostedDriver, StatementFiles, built
-from mysqlprof.drivers.line_host import LineHost, line_host
 from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.line_host import LineHost, line_host
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import require, run
 from mysqlprof.workloads.tasks import Statement
@@ -56,7 +56,7 @@ ENDPOINT = Endpoint(host="127.0.0.1", port=3306, user="somebody", password="righ
 
 @pytest.fixture
 def host() -> Iterator[LineHost]:
-    with line_host(COMMAND) as opened:
+    with line_host(COMMAND, DriverFailed) as opened:
         yield opened
 
 
@@ -80,7 +80,7 @@ def test_a_host_that_dies_leaves_its_last_words(host):
 
 
 def test_a_host_that_does_not_answer_is_given_up():
-    with line_host(COMMAND, reply_timeout_s=0.5) as host:
+    with line_host(COMMAND, DriverFailed, reply_timeout_s=0.5) as host:
         with pytest.raises(DriverFailed, match=r"no answer from python.* within 0\.5 s"):
             host.ask("SLEEP")
         with pytest.raises(DriverFailed, match="has gone"):
@@ -89,8 +89,8 @@ def test_a_host_that_does_not_answer_is_given_up():
 
 @pytest.mark.parametrize("request_", [("ECHO", "a"), ("LINGER",)])
 def test_it_ends_with_its_context_even_if_it_would_rather_stay(monkeypatch, request_):
-    monkeypatch.setattr("mysqlprof.drivers.line_host._END_TIMEOUT_S", 0.2)
-    with line_host(COMMAND) as host:
+    monkeypatch.setattr("mysqlprof.line_host._END_TIMEOUT_S", 0.2)
+    with line_host(COMMAND, DriverFailed) as host:
         pid = int(host.ask("PID")[0])
         host.ask(*request_)
     assert not psutil.pid_exists(pid)
@@ -99,8 +99,9 @@ def test_it_ends_with_its_context_even_if_it_would_rather_stay(monkeypatch, requ
 def test_it_ends_with_a_parent_that_is_killed(tmp_path):
     orchestrator = (
         "import sys, time\n"
-        "from mysqlprof.drivers.line_host import line_host\n"
-        "with line_host([sys.executable, '-c', 'import time; time.sleep(60)']) as host:\n"
+        "from mysqlprof.line_host import line_host\n"
+        "command = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
+        "with line_host(command, Exception) as host:\n"
         "    print(host._child.pid, flush=True)\n"
         "    time.sleep(60)\n"
     )

@@ -108,6 +108,8 @@ def test_reproduce_passes_the_exit_code_on(tree: Tree, exit_code: str) -> None:
         (["--backend", "local", "--before", "5.7.22"], "setup --engine none"),
         (["--before=5.7.22"], "setup --engine start"),
         (["--before=5.7.29"], "setup --engine start --npm"),
+        (["--evidence", "full"], "setup --engine start --npm --counts"),
+        (["--evidence=none"], "setup --engine start --npm"),
         (["--backend", "local", "--help"], "setup --python-only"),
     ],
 )
@@ -169,7 +171,7 @@ class Host:
 
     def run(self, code: str) -> "subprocess.CompletedProcess[str]":
         libraries = "".join(
-            f". {ROOT}/scripts/lib/{n}.sh\n" for n in ("common", "system", "python")
+            f". {ROOT}/scripts/lib/{n}.sh\n" for n in ("common", "system", "python", "headers")
         )
         return subprocess.run(
             ["bash", "-c", f"set -euo pipefail\n{libraries}{code}"],
@@ -267,3 +269,19 @@ def test_either_name_of_a_renamed_library_will_do(machine: Host) -> None:
     machine.stub("ldconfig", r"printf '\tlibaio.so.1t64 (libc6,x86-64) => /lib/libaio.so.1t64\n'")
     assert machine.run("have_library libaio.so.1 libaio.so.1t64").returncode == 0
     assert machine.run("have_library libaio.so.1").returncode != 0
+
+
+def test_headers_of_the_distributions_kernel_are_linked_for_another_kernel(machine: Host) -> None:
+    sources, modules = machine.folder / "src", machine.folder / "modules" / "6.18-own"
+    for name in ("6.1.0-9-amd64", "6.1.0-10-amd64", "6.1.0-10-common"):
+        (sources / f"linux-headers-{name}" / "include").mkdir(parents=True)
+    code = f"modules={modules} kernel_sources={sources}; link_kernel_headers; have_kernel_headers"
+    assert machine.run(code).returncode == 0
+    assert (modules / "build").resolve().name == "linux-headers-6.1.0-10-amd64"
+    assert (modules / "source").resolve().name == "linux-headers-6.1.0-10-common"
+
+
+def test_without_any_headers_something_is_missing(machine: Host) -> None:
+    (machine.folder / "src").mkdir()
+    code = f"modules={machine.folder}/m kernel_sources={machine.folder}/src; link_kernel_headers"
+    assert machine.run(code).returncode == 4

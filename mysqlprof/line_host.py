@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO
 
 from mysqlprof.children import end_with_parent
-from mysqlprof.drivers.base import DriverFailed
 
 _REPLY_TIMEOUT_S = 600.0
 _END_TIMEOUT_S = 2.0
@@ -22,15 +21,21 @@ _END_TIMEOUT_S = 2.0
 
 class LineHost:
     def __init__(
-        self, child: subprocess.Popen[bytes], errors: IO[bytes], name: str, timeout_s: float
+        self,
+        child: subprocess.Popen[bytes],
+        errors: IO[bytes],
+        name: str,
+        failure: type[Exception],
+        timeout_s: float,
     ) -> None:
         self._child = child
         self._errors = errors
         self._name = name
+        self._failure = failure
         self._timeout_s = timeout_s
 
     def ask(self, *fields: str) -> list[str]:
-        """Send a request; the fields of its answer after OK. Raises DriverFailed."""
+        """Send a request; the fields of its answer after OK. Raises `failure`."""
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(("\t".join(fields) + "\n").encode())
@@ -38,7 +43,7 @@ class LineHost:
             raise self._gone() from None
         status, *rest = self._read_line().split("\t")
         if status != "OK":
-            raise DriverFailed(": ".join(rest))
+            raise self._failure(": ".join(rest))
         return rest
 
     def _read_line(self) -> str:
@@ -51,29 +56,31 @@ class LineHost:
             if not ready:
                 # A late answer would be taken for the next request's.
                 self._child.kill()
-                raise DriverFailed(f"no answer from {self._name} within {self._timeout_s:g} s")
+                raise self._failure(f"no answer from {self._name} within {self._timeout_s:g} s")
             chunk = os.read(descriptor, 65536)
             if not chunk:
                 raise self._gone()
             received += chunk
         return received.decode().rstrip("\n")
 
-    def _gone(self) -> DriverFailed:
+    def _gone(self) -> Exception:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return DriverFailed(f"{self._name} has gone: {lines[-1] if lines else 'it said nothing'}")
+        return self._failure(f"{self._name} has gone: {lines[-1] if lines else 'it said nothing'}")
 
 
 @contextmanager
 def line_host(
     command: Sequence[str],
+    failure: type[Exception],
     reply_timeout_s: float = _REPLY_TIMEOUT_S,
     *,
     prefix: Sequence[str] = (),
 ) -> Iterator[LineHost]:
     """The child lives within the context, and does not outlive this process.
 
-    `prefix` is a place's: it starts the command there.
+    `failure` is raised for ERR, for silence and for an end before the answer. `prefix` is a
+    place's: it starts the command there.
     """
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
@@ -86,7 +93,7 @@ def line_host(
             preexec_fn=end_with_parent,
         )
         try:
-            yield LineHost(child, errors, Path(command[0]).name, reply_timeout_s)
+            yield LineHost(child, errors, Path(command[0]).name, failure, reply_timeout_s)
         finally:
             _end(child)
 
