@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, servers, stored
+from mysqlprof.cli import machine, measure, servers, show, stored
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -36,6 +36,8 @@ _VERBS: dict[str, Callable[..., None]] = {
     "matrix": measure.matrix_verb,
     "bisect": measure.bisect_verb,
     "report": stored.report_verb,
+    "gallery": show.gallery_verb,
+    "export": show.export_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,
     "clean": machine.clean_verb,

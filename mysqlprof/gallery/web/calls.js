@@ -1,0 +1,91 @@
+"use strict";
+// Call trees from stacks: of one profile, or of two with their frames laid upon each other.
+gallery.calls = (() => {
+  const KINDS = ["bug", "server", "libc", "kernel", "unknown"];
+  const DEEPEST = 300;
+
+  // [frame numbers from the root, count] of each distinct stack.
+  function* stacksOf(profile) {
+    const numbers = profile.stacks;
+    let stack = [];
+    for (let at = 0; at < numbers.length;) {
+      const [shared, count, added] = [numbers[at], numbers[at + 1], numbers[at + 2]];
+      stack = stack.slice(0, shared).concat(numbers.slice(at + 3, at + 3 + added));
+      yield [stack, count];
+      at += 3 + added;
+    }
+  }
+
+  // What makes frames the same: their whole name, or (between versions, whose arguments differ)
+  // their name without arguments. Kernel and user code are never the same.
+  const keysOf = (profile, exact) => (exact ? profile.frames : profile.short).map(
+    (name, frame) => (profile.kernel[frame] === "1" ? `${name} [kernel]` : name));
+
+  const hashed = (text, seed) => {
+    let hash = seed;
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+    return hash >>> 0;
+  };
+
+  const node = (key, name, full, kind, hash, profiles) => ({
+    key, name, full, kind, hash, path: hash.toString(36),
+    counts: new Array(profiles).fill(0), children: [], byKey: new Map(),
+  });
+
+  // A tree whose nodes have one count a profile. Paths name nodes in addresses: they depend on
+  // names alone, so they are the same in every tree that has the node.
+  const tree = (profiles, { reverse = false, exact = true } = {}) => {
+    const root = node("", "all", "all samples", "unknown", 2166136261, profiles.length);
+    root.path = "";
+    root.cut = false;
+    profiles.forEach((profile, side) => {
+      const keys = keysOf(profile, exact);
+      for (const [stack, count] of stacksOf(profile)) {
+        let here = root;
+        here.counts[side] += count;
+        const depth = Math.min(stack.length, DEEPEST);
+        root.cut ||= stack.length > DEEPEST;
+        for (let i = 0; i < depth; i++) {
+          const frame = stack[reverse ? stack.length - 1 - i : i];
+          const key = keys[frame];
+          let next = here.byKey.get(key);
+          if (!next) {
+            next = node(key, profile.short[frame], exact ? profile.frames[frame] : key,
+              KINDS[profile.kinds[frame]], hashed(key, here.hash), profiles.length);
+            here.byKey.set(key, next);
+            here.children.push(next);
+          }
+          next.counts[side] += count;
+          here = next;
+        }
+      }
+    });
+    return root;
+  };
+
+  // Sets `value` of every node and drops those without: what d3-flame-graph draws.
+  const weigh = (root, valueOf) => {
+    const open = [root];
+    while (open.length) {
+      const here = open.pop();
+      here.value = valueOf(here.counts);
+      here.children = here.children.filter((child) => valueOf(child.counts) > 0);
+      open.push(...here.children);
+    }
+    return root;
+  };
+
+  // Key -> {name, kind, count}: samples with the function anywhere in their stack, once each.
+  const inclusive = (profile, exact) => {
+    const keys = keysOf(profile, exact);
+    const found = new Map();
+    for (const [stack, count] of stacksOf(profile)) {
+      for (const key of new Set(stack.map((frame) => keys[frame]))) {
+        found.set(key, (found.get(key) || 0) + count);
+      }
+    }
+    return found;
+  };
+
+  return { tree, weigh, inclusive };
+})();
