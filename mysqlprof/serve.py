@@ -28,6 +28,7 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(self, folder: Path, port: int, policy: str) -> None:
+        self.folder = folder
         self.policy = f"{policy}; frame-ancestors 'none'"
         try:
             super().__init__((HOST, port), functools.partial(_Handler, directory=str(folder)))
