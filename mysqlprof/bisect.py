@@ -379,7 +379,10 @@ def words(point: BisectPoint) -> str:
     )
 
 
-_JUDGED_KINDS = frozenset({"noise", "unresolved", "few_samples", "lost_samples"})
+_JUDGED_KINDS = frozenset(
+    {"noise", "unresolved", "few_samples", "lost_samples", "first_trial", "drift", "outliers"}
+    | {"throttling"}
+)
 """Caveats that judging all points together finds anew."""
 
 

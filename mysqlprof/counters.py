@@ -1,6 +1,8 @@
 """What the server and the kernel counted over one execute, and over the whole run."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import psutil
@@ -15,7 +17,8 @@ _STATUS = ("Com_stmt_execute", "Com_stmt_prepare", "Com_insert", "Innodb_rows_in
 
 @dataclass(frozen=True)
 class Counters:
-    """The server's status counters; CPU milliseconds and minor page faults of its process."""
+    """The server's status counters, and what its process and the machine counted: CPU time, minor
+    page faults, time stolen by a hypervisor (all CPUs), time stopped by a CPU limit (ms)."""
 
     values: dict[str, int]
 
@@ -26,8 +29,12 @@ class Counters:
             times = psutil.Process(pid).cpu_times()
             values["cpu_ms"] = round((times.user + times.system) * 1000)
             values["minor_faults"] = _minor_faults(pid)
+            values |= _throttled_ms(pid)
         except (psutil.Error, OSError):
             pass  # another user's process: the counters above must do
+        stolen = host.cpu_times().get("steal")
+        if stolen is not None:
+            values["steal_ms"] = stolen * 1000 // os.sysconf("SC_CLK_TCK")
         return cls(values)
 
     def since(self, earlier: "Counters") -> dict[str, int]:
@@ -38,6 +45,22 @@ def _minor_faults(pid: int) -> int:
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         # The second field is a name in brackets, which may hold spaces.
         return int(file.read().rpartition(")")[2].split()[7])
+
+
+def _throttled_ms(pid: int) -> dict[str, int]:
+    """Time that the process's control group was stopped by its CPU limit; empty without cgroup v2.
+
+    /proc/PID/cgroup: 0::/docker/3f2a...
+    cpu.stat: throttled_usec 123456
+    """
+    try:
+        group = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").partition("0::/")[2]
+        lines = Path("/sys/fs/cgroup", group.strip(), "cpu.stat").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    fields = dict(line.split() for line in lines.splitlines())
+    found = fields.get("throttled_usec")
+    return {} if found is None else {"throttled_ms": int(found) // 1000}
 
 
 class StolenTime:

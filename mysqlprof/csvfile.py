@@ -25,9 +25,13 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def text(value: object) -> str:
-    """A cell's text; None is empty."""
+    """A cell's text; None is empty, parts of lists and mappings are set apart by "; "."""
     if value is None:
         return ""
+    if isinstance(value, dict):
+        return "; ".join(f"{key}={text(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return "; ".join(map(text, value))
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ trial starts; whatever happens, what was measured stays readable.
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -57,8 +57,12 @@ class RunOptions:
     """Role -> image reference of the user's own."""
     perf: PerfOptions | None = None
     """None: measure times only."""
-    complete: Callable[[Run], Run] = lambda run: run
+    complete: Callable[[Run, Measured], Run] = lambda run, _: run
     """Adds what is derived from the whole run, each time before it is written."""
+    check_servers: Callable[[Sequence[ServerInfo]], None] = lambda _: None
+    """Raises where the servers that were started must not be compared."""
+    undecided: Callable[[Measured], bool] = lambda _: False
+    """Whether more rounds are wanted, besides those that claims need."""
 
 
 @dataclass
@@ -173,6 +177,7 @@ class _Experiment:
             self._progress.note(
                 f"{name}: MySQL {info.version}{asked}, ready in {info.ready_s:.1f} s"
             )
+        self._options.check_servers([running.info for running in self._servers.values()])
         for text in dict.fromkeys(r.info.substitution for r in self._servers.values()):
             if text:
                 self._caveats.append(Caveat(kind="substitution", text=text))
@@ -203,6 +208,8 @@ class _Experiment:
             self._caveats.append(Caveat(kind="more_rounds", text=text))
 
     def _ratios_undecided(self) -> bool:
+        if self._options.undecided(self._measured()):
+            return True
         by_ratio = {claim.id for claim in self._plan.scenario.claims if claim.contrasts}
         claims = judge_run(self._measured(), self._rules).claims
         return any(
@@ -448,6 +455,6 @@ class _Experiment:
             thresholds=THRESHOLDS,
             elapsed_s=self._elapsed_s,
         )
-        run = self._options.complete(run)
+        run = self._options.complete(run, self._measured())
         self._run_dir.write_run(run)
         return run

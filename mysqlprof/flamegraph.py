@@ -11,14 +11,14 @@ import tempfile
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from mysqlprof import host
 from mysqlprof.attribution import Rules, load_rules
 from mysqlprof.errors import EnvironmentLacks, PartialData
-from mysqlprof.palette import KINDS
+from mysqlprof.palette import KINDS, KindColour
 from mysqlprof.rules import FrameKind
 from mysqlprof.stacks import FoldedStacks, Stack, short_name
 
@@ -77,17 +77,28 @@ def render(
     """
     if not stacks.total:
         raise PartialData("there are no samples to draw", "record for longer")
-    program = find_flamegraph()
-    visible = _without_slivers(stacks, MIN_WIDTH * stacks.total / width)
+    visible = without_slivers(stacks, MIN_WIDTH * stacks.total / width)
     names, kinds = _displayed(visible.frames(), rules or load_rules())
+    svg = draw(visible.map_frames(names.__getitem__), dict(_colours(kinds)), "samples", width)
+    legend = [KINDS[kind] for kind in KINDS if kind in kinds.values()]
+    return headed(svg, title, subtitle, legend)
+
+
+def draw(
+    stacks: FoldedStacks, colours: Mapping[str, str], count_name: str, width: int = WIDTH
+) -> str:
+    """flamegraph.pl's drawing of `stacks`, each frame in the colour of its name ("rgb(r,g,b)").
+
+    "" names the frame at the bottom that stands for the whole.
+    """
+    program = find_flamegraph()
     with tempfile.TemporaryDirectory(prefix="mysqlprof-flamegraph-") as directory:
-        palette = "".join(f"{name}->{colour}\n" for name, colour in _colours(kinds))
+        palette = "".join(f"{name}->{colour}\n" for name, colour in colours.items())
         Path(directory, "palette.map").write_text(palette, encoding="utf-8")
-        drawn = visible.map_frames(names.__getitem__)
-        svg = _run(program, width, drawn.to_folded(), directory)
-    if f"all ({stacks.total:,} samples, 100%)" not in svg:
-        raise PartialData(f"{program} did not draw all {stacks.total} samples", _HINT)
-    return _headed(svg, title, subtitle, set(kinds.values()))
+        svg = _run(program, width, count_name, stacks.to_folded(), directory)
+    if f"all ({stacks.total:,} {count_name}, 100%)" not in svg:
+        raise PartialData(f"{program} did not draw all {stacks.total} {count_name}", _HINT)
+    return svg
 
 
 def display_name(frame: str) -> str:
@@ -109,7 +120,7 @@ def _harmless(character: str) -> str:
     return f"[U+{ord(character):04X}]"
 
 
-def _without_slivers(stacks: FoldedStacks, least: float) -> FoldedStacks:
+def without_slivers(stacks: FoldedStacks, least: float) -> FoldedStacks:
     """The same samples, cut off where a subtree has fewer than `least` of them.
 
     The program would not draw these frames either, but takes seconds and hundreds of MB over
@@ -150,7 +161,7 @@ def _displayed(frames: Iterable[str], rules: Rules) -> tuple[dict[str, str], dic
 
 def _colours(kinds: Mapping[str, FrameKind]) -> Iterator[tuple[str, str]]:
     """Of all names, and of the nameless frame at the bottom that stands for the whole."""
-    yield "", _rgb(_parts(KINDS["unknown"].fill))
+    yield "", rgb(KINDS["unknown"].fill)
     for name, kind in kinds.items():
         yield name, _colour(name, kind)
 
@@ -170,9 +181,14 @@ def _rgb(parts: Iterable[int]) -> str:
     return "rgb({},{},{})".format(*parts)
 
 
-def _run(program: Path, width: int, folded: str, directory: str) -> str:
+def rgb(colour: str) -> str:
+    """`#rrggbb` as flamegraph.pl's palette has it."""
+    return _rgb(_parts(colour))
+
+
+def _run(program: Path, width: int, count_name: str, folded: str, directory: str) -> str:
     command = [
-        *(str(program), "--cp", f"--width={width}", "--title= ", "--countname=samples"),
+        *(str(program), "--cp", f"--width={width}", "--title= ", f"--countname={count_name}"),
         *(
             "--nametype=Function:",
             f"--fonttype={_FONT}",
@@ -201,7 +217,7 @@ def _run(program: Path, width: int, folded: str, directory: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _headed(svg: str, title: str, subtitle: str, kinds: set[FrameKind]) -> str:
+def headed(svg: str, title: str, subtitle: str, legend: Sequence[KindColour]) -> str:
     """The drawing with a band above it: title, subtitle, legend."""
     head = _HEAD.search(svg)
     end = svg.rfind("</svg>")
@@ -217,33 +233,32 @@ def _headed(svg: str, title: str, subtitle: str, kinds: set[FrameKind]) -> str:
         f'<rect x="0" y="{-_BAND}" width="{width}" height="{_BAND}" fill="{_PAPER}" />',
         _text(10, -_BAND + 26, 17, "#1c1c1c", title, bold=True),
         _text(10, -_BAND + 46, 12, "#595959", subtitle),
-        *_legend(kinds),
-        _style(),
+        *_legend(legend),
+        _style(legend),
     ]
     return svg[: head.start()] + opening + body + "\n".join(band) + "\n</svg>\n"
 
 
-def _legend(kinds: set[FrameKind]) -> list[str]:
+def _legend(legend: Sequence[KindColour]) -> list[str]:
     """In the row of the program's own buttons: "Reset Zoom" to the left, "Search" to the right."""
     parts = []
     x = 120
-    for kind, colour in KINDS.items():
-        if kind in kinds:
-            parts.append(
-                f'<rect x="{x}" y="14" width="12" height="12" rx="2" fill="{colour.fill}" />'
-            )
-            parts.append(_text(x + 18, 24, 12, "#1c1c1c", colour.label))
-            x += 50 + 7 * len(colour.label)
+    for colour in legend:
+        parts.append(f'<rect x="{x}" y="14" width="12" height="12" rx="2" fill="{colour.fill}" />')
+        parts.append(_text(x + 18, 24, 12, "#1c1c1c", colour.label))
+        x += 50 + 7 * len(colour.label)
     return parts
 
 
-def _style() -> str:
-    """Light text on the dark colour, as long as the frame has it (a search hit has another)."""
-    bug = KINDS["bug"]
-    fill = _rgb(_parts(bug.fill))
+def _style(legend: Sequence[KindColour]) -> str:
+    """Light text on dark colours, as long as the frame has them (a search hit has another)."""
+    rules = [
+        f'rect[fill="{rgb(colour.fill)}"][ry] + text {{ fill: {colour.ink}; }}'
+        for colour in legend
+        if colour.ink == "#ffffff"
+    ]
     return (
-        f'<style type="text/css">rect[fill="{fill}"][ry] + text {{ fill: {bug.ink}; }}'
-        " #search { opacity: 0.7 !important; }</style>"
+        f'<style type="text/css">{" ".join(rules)} #search {{ opacity: 0.7 !important; }}</style>'
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import platformdirs
 
 from mysqlprof.elf import build_id
-from mysqlprof.model import Frozen
+from mysqlprof.frozen import Frozen
 
 EngineState = Literal["answers", "denied", "silent", "absent"]
 

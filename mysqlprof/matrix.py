@@ -59,7 +59,7 @@ def matrix(
         prepared = prepare(measured, request, progress)
         options = dataclasses.replace(
             prepared.options,
-            complete=lambda run: run.model_copy(update={"matrix": rows(run, gaps)}),
+            complete=lambda run, _: run.model_copy(update={"matrix": rows(run, gaps)}),
         )
         prepared = dataclasses.replace(prepared, options=options)
         backend = stack.enter_context(

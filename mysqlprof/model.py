@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from mysqlprof.changes import CellComparison, Upgrade
+from mysqlprof.frozen import Frozen
 
 SCHEMA_VERSION = 1
 
@@ -17,12 +20,6 @@ RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
 DriverName = Literal["connector-j", "python", "go", "node"]
-
-
-class Frozen(BaseModel):
-    """Base of all types that live in files: immutable, and unknown keys are an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------
@@ -361,6 +358,8 @@ class ContrastResult(Frozen):
     ratio: float | None
     ci_low: float | None
     ci_high: float | None
+    visible_ratio: float | None = None
+    """The smallest ratio that these trials would have shown in four of five runs."""
     headline: bool = False
 
 
@@ -494,6 +493,8 @@ class Run(Frozen):
     claims: list[ClaimResult] = []
     matrix: list[MatrixRow] = []
     bisect: Bisect | None = None
+    comparison: list[CellComparison] = []
+    upgrade: Upgrade | None = None
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

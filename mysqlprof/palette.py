@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mysqlprof.changes import FunctionVerdict
 from mysqlprof.rules import FrameKind
 
 
@@ -22,4 +23,13 @@ KINDS: Mapping[FrameKind, KindColour] = {
     "libc": KindColour("C library", "#a3b5de", "#1c1c1c"),
     "kernel": KindColour("kernel", "#ec8e32", "#1c1c1c"),
     "unknown": KindColour("no symbol", "#d6d6d2", "#1c1c1c"),
+}
+
+# Red grew, blue shrank, grey is noise; the two that have no counterpart are darkest.
+CHANGES: Mapping[FunctionVerdict, KindColour] = {
+    "appeared": KindColour("new", "#8f1d2c", "#ffffff"),
+    "grew": KindColour("grew", "#ef8a7d", "#1c1c1c"),
+    "noise": KindColour("within noise", "#d9d9d5", "#1c1c1c"),
+    "shrank": KindColour("shrank", "#8db6e2", "#1c1c1c"),
+    "vanished": KindColour("gone", "#1f4e8c", "#ffffff"),
 }

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from mysqlprof.model import Frozen
+from mysqlprof.frozen import Frozen
 from mysqlprof.stacks import UNKNOWN, PerName, Stack, is_kernel, plain_name
 
 UNATTRIBUTED = "unattributed"

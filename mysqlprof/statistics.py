@@ -5,6 +5,7 @@ cells' trials; with few trials it can be no wider than what the trials span, so 
 count is printed beside it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,23 +19,36 @@ THRESHOLDS: dict[str, float] = {
     "confidence": 0.95,
     "bootstrap_resamples": 10_000,
     "min_trials_for_a_verdict": 3,
-    "different_ratio": 1.10,
+    "same_within": 1.10,
     "min_samples": 200,
     "max_lost_share": 0.01,
     "max_unresolved_leaf_share": 0.10,
     "noisy_cell_spread": 1.5,
     "max_steal_share": 0.02,
+    "outlier_sigmas": 8.0,
+    "drift_p": 0.01,
+    "max_lost_time_share": 0.05,
+    "changed_function_ratio": 1.20,
+    "changed_function_share": 0.005,
+    "changed_function_q": 0.01,
 }
 """
 confidence                 of every interval
 bootstrap_resamples        for each ratio
 min_trials_for_a_verdict   fewer timed trials in a cell: nothing is told about it
-different_ratio            two cells differ only if the interval lies beyond this ratio
+same_within                two cells differ if the interval lies beyond this ratio or its inverse,
+                           and are the same if it lies within
 min_samples                fewer samples in a profile: no claim rests on it
 max_lost_share             more lost samples: the profile is partial
 max_unresolved_leaf_share  more samples whose leaf has no symbol: a caveat
 noisy_cell_spread          interval's upper over lower end: a caveat above it
 max_steal_share            more CPU time taken by the hypervisor: a caveat
+outlier_sigmas             a trial so many robust standard deviations above the median stands out
+drift_p                    a trend over the trials is looked at below this p-value (Kendall)
+max_lost_time_share        a trial that lost more of its time to steal or to a CPU limit is named
+changed_function_ratio     a function changed only if its cost per unit of work did by this ratio,
+changed_function_share     by this share of the cheaper side, and
+changed_function_q         with this false discovery rate over all functions (Benjamini-Hochberg)
 """
 
 
@@ -105,7 +119,7 @@ def judge(interval: Interval, *, above: float | None, below: float | None) -> Cl
 
 def difference(interval: Interval) -> str:
     """slower | faster | same | cannot_tell, of numerator against denominator."""
-    bound = THRESHOLDS["different_ratio"]
+    bound = THRESHOLDS["same_within"]
     if interval.low > bound:
         return "slower"
     if interval.high < 1 / bound:
@@ -113,3 +127,13 @@ def difference(interval: Interval) -> str:
     if interval.low > 1 / bound and interval.high < bound:
         return "same"
     return "cannot_tell"
+
+
+def smallest_visible_ratio(interval: Interval) -> float:
+    """The true ratio that trials with such a spread show as different in four of five runs.
+
+    Its interval, as wide as this one on a logarithmic scale, must clear `same_within`.
+    """
+    half = (math.log(interval.high) - math.log(interval.low)) / 2
+    in_four_of_five = stats.norm.ppf(0.8) / stats.norm.ppf((1 + THRESHOLDS["confidence"]) / 2)
+    return float(THRESHOLDS["same_within"] * math.exp(half * (1 + in_four_of_five)))

@@ -14,11 +14,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mysqlprof import csvfile
+from mysqlprof.changes import CellComparison, FunctionChange
 from mysqlprof.errors import UsageError
+from mysqlprof.frozen import Frozen
 from mysqlprof.model import (
     SCHEMA_VERSION,
     AttributionRow,
-    Frozen,
     MatrixRow,
     ProfileInfo,
     Run,
@@ -200,6 +201,24 @@ class RunDirectory:
     def write_matrix(self, rows: Iterable[MatrixRow]) -> None:
         """One row a driver, server and kind of prepare; what was not measured is empty."""
         self._write_rows("matrix.csv", MatrixRow, rows)
+
+    # --- upgrade: comparison.csv, functions.csv, differential flame graphs ---
+
+    def write_comparison(self, rows: Iterable[CellComparison]) -> None:
+        """One row a cell; levels and findings as they are in run.json, in one field each."""
+        self._write_rows("comparison.csv", CellComparison, rows)
+
+    def write_functions(self, rows: Iterable[FunctionChange]) -> None:
+        """One row a function and cell, CPU per unit of work on both servers."""
+        self._write_rows("functions.csv", FunctionChange, rows)
+
+    def write_difference(self, cell: str, which: str, svg: str) -> None:
+        """`which` names the side whose shape it has: before or after."""
+        self._write(f"profiles/{cell}.difference-{which}.svg", svg)
+
+    def read_difference(self, cell: str, which: str) -> str | None:
+        path = self.path / "profiles" / f"{cell}.difference-{which}.svg"
+        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     # --- reports, logs, sums ---
 

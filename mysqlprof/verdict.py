@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mysqlprof.attribution import Rules, attribute, path_share
+from mysqlprof.comparing import Judgement, judge_ratio
 from mysqlprof.model import (
     Caveat,
     CellResult,
@@ -28,7 +29,9 @@ from mysqlprof.statistics import (
     median_interval,
     ratio_interval,
     share_interval,
+    smallest_visible_ratio,
 )
+from mysqlprof.validity import examine
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,12 @@ class Measured:
     """Cell id -> the name of the server that it ran on."""
     profiles: Mapping[str, tuple[ProfileInfo, FoldedStacks]] = field(default_factory=dict)
 
+    def timed(self, cell: str) -> list[TrialResult]:
+        """In the order they were made."""
+        return [t for t in self.trials if t.cell == cell and t.kind == "timed"]
+
     def timed_ms(self, cell: str) -> list[float]:
-        return [t.elapsed_ms for t in self.trials if t.cell == cell and t.kind == "timed"]
+        return [t.elapsed_ms for t in self.timed(cell)]
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,7 @@ def _contrasts(measured: Measured) -> list[ContrastResult]:
                 ratio=interval.value if interval else None,
                 ci_low=interval.low if interval else None,
                 ci_high=interval.high if interval else None,
+                visible_ratio=smallest_visible_ratio(interval) if interval else None,
                 headline=contrast.headline,
             )
         )
@@ -122,7 +130,7 @@ def _claim(
     measured: Measured, claim: ClaimSpec, contrasts: list[ContrastResult], rules: Rules
 ) -> ClaimResult:
     if claim.contrasts:
-        parts = [_ratio_part(claim, c) for c in contrasts if c.name in claim.contrasts]
+        parts = [_ratio_part(measured, claim, c) for c in contrasts if c.name in claim.contrasts]
         unit = "x"
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
@@ -150,14 +158,23 @@ def _expected(claim: ClaimSpec, unit: str) -> str:
     return f"{word} {bound:g}x" if unit == "x" else f"{word} {bound * 100:g} %"
 
 
-def _ratio_part(claim: ClaimSpec, contrast: ContrastResult) -> _Part:
-    if contrast.ratio is None or contrast.ci_low is None or contrast.ci_high is None:
-        return _Part("cannot_tell", f"{contrast.name}: not measured", "too few timed trials")
-    interval = Interval(contrast.ratio, contrast.ci_low, contrast.ci_high)
-    verdict = judge(interval, above=claim.above, below=claim.below)
-    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
+def _ratio_part(measured: Measured, claim: ClaimSpec, contrast: ContrastResult) -> _Part:
+    def told(interval: Interval) -> ClaimVerdict | None:
+        verdict = judge(interval, above=claim.above, below=claim.below)
+        return None if verdict == "cannot_tell" else verdict
+
+    top, bottom = contrast.numerator, contrast.denominator
+    found: Judgement[ClaimVerdict]
+    found = judge_ratio(
+        (top, measured.timed(top)), (bottom, measured.timed(bottom)), contrast.name, told
+    )
+    interval = found.interval
+    if interval is None:
+        return _Part("cannot_tell", f"{contrast.name}: not measured", found.reason)
     text = f"{_times(interval.value)} [{_times(interval.low)}, {_times(interval.high)}]"
-    return _Part(verdict, text, reason)
+    if found.verdict is None:
+        return _Part("cannot_tell", text, found.reason or "the interval includes the bound")
+    return _Part(found.verdict, text)
 
 
 def _share_part(
@@ -198,7 +215,17 @@ def _verdict(claims: list[ClaimResult]) -> Verdict:
 def _caveats(measured: Measured, cells: list[CellResult]) -> list[Caveat]:
     infos = [info for info, _ in measured.profiles.values()]
     found = [*map(_few_samples, infos), *map(_lost_samples, infos)]
+    found += _oddities(measured, cells)
     return [c for c in (*found, _noise(cells), _unresolved(infos)) if c is not None]
+
+
+def _oddities(measured: Measured, cells: list[CellResult]) -> list[Caveat]:
+    """First trials, drift, outliers, lost time: one caveat each, with the cells it was seen in."""
+    texts: dict[str, list[str]] = {}
+    for cell in cells:
+        for finding in examine(measured.timed(cell.id)):
+            texts.setdefault(finding.kind, []).append(f"{cell.id}: {finding.text}")
+    return [Caveat(kind=kind, text="; ".join(parts)) for kind, parts in texts.items()]
 
 
 def _noise(cells: list[CellResult]) -> Caveat | None:

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, servers, show, stored
+from mysqlprof.cli import machine, measure, servers, show, stored, upgrade
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -35,6 +35,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "reproduce": measure.reproduce_verb,
     "matrix": measure.matrix_verb,
     "bisect": measure.bisect_verb,
+    "upgrade": upgrade.upgrade_verb,
     "report": stored.report_verb,
     "gallery": show.gallery_verb,
     "export": show.export_verb,

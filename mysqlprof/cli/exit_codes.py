@@ -28,3 +28,15 @@ def bisect_exit_code(run: Run) -> int:
     if code in (0, 5):
         return 0 if run.bisect and run.bisect.last_bad and run.bisect.first_good else 5
     return code
+
+
+def upgrade_exit_code(run: Run) -> int:
+    """1 when a gate failed, whatever else there is; 5 when no cell could be told."""
+    code = exit_code(run)
+    if code in (130, 6):
+        return code
+    if run.upgrade and any(gate.outcome == "failed" for gate in run.upgrade.gates):
+        return 1
+    if code == 4:
+        return code
+    return 0 if any(row.verdict != "cannot_tell" for row in run.comparison) else 5

@@ -8,7 +8,8 @@ from mysqlprof.model import BisectPoint, PointVerdict, Run
 from mysqlprof.report import numbers
 from mysqlprof.report.safe import markdown, table
 from mysqlprof.report.view import Report
-from mysqlprof.report.words import Word, confidence, unfinished
+from mysqlprof.report.word import Word
+from mysqlprof.report.words import confidence, unfinished
 
 _WORDS: dict[PointVerdict, Word] = {
     "shows": Word("shows it", "▲", "no"),

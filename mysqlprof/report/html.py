@@ -7,7 +7,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from mysqlprof.palette import KINDS
+from mysqlprof.palette import CHANGES, KINDS
 from mysqlprof.report import figures, numbers
 from mysqlprof.report.bisect import bisect_lines, bisect_rule
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
@@ -15,6 +15,10 @@ from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import visible
+from mysqlprof.report.upgrade import Difference, UpgradeView
+from mysqlprof.report.upgrade import title as comparison_title
+from mysqlprof.report.upgrade_words import change_word, function_name, matters
+from mysqlprof.report.upgrade_words import word as change_sentence
 from mysqlprof.report.view import CellView, Report, build
 from mysqlprof.report.words import (
     VERDICTS,
@@ -48,12 +52,26 @@ class FlameView:
     both graphs are on one line."""
 
 
+@dataclass(frozen=True)
+class DifferenceGraph:
+    difference: Difference
+    which: str
+    """before, after: whose shape it has."""
+    graph: Graph | None
+    number: int
+    """Goes on after the flame graphs' numbers."""
+    height: int
+
+
 # A new part of the report is a template and a line here: id, heading, template, shown when.
 def _sections(report: Report) -> list[tuple[str, str, str]]:
     flamed, claimed = bool(report.profiles), bool(report.run.claims)
     searched = report.run.bisect is not None
+    changes = report.upgrade
+    unclaimed = searched or changes is not None
     parts = [
-        ("claims", "Claims", "claims.html.j2", not searched and (not report.matrix or claimed)),
+        ("claims", "Claims", "claims.html.j2", not unclaimed and (not report.matrix or claimed)),
+        *(_upgrade_sections(changes) if changes else []),
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
@@ -62,6 +80,20 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
         ("missing", "What was not measured", "missing.html.j2", bool(report.gaps)),
     ]
     return [(name, title, template) for name, title, template, shown in parts if shown]
+
+
+def _upgrade_sections(changes: UpgradeView) -> list[tuple[str, str, str, bool]]:
+    return [
+        ("gates", "Gates", "upgrade_gates.html.j2", bool(changes.upgrade.gates)),
+        ("functions", "Functions", "upgrade_functions.html.j2", bool(changes.functions)),
+        (
+            "differences",
+            "Flame graphs of the difference",
+            "upgrade_flames.html.j2",
+            bool(changes.differences),
+        ),
+        ("configuration", "Configuration", "upgrade_settings.html.j2", True),
+    ]
 
 
 def render_html(run_dir: RunDirectory) -> str:
@@ -73,11 +105,15 @@ def render(report: Report) -> str:
     frame_style = _plain(env, "frame.css")
     frame_script = _plain(env, "frame.js")
     flames = _flames(report, frame_style, frame_script)
-    style = env.get_template("report.css.j2").render(flames=flames)
-    if report.matrix or report.run.bisect:
+    differences = _difference_graphs(report, frame_style, frame_script, len(flames))
+    framed: list[FlameView | DifferenceGraph] = [*flames, *differences]
+    style = env.get_template("report.css.j2").render(flames=framed, changes=CHANGES)
+    if report.matrix or report.run.bisect or report.upgrade:
         style += _plain(env, "matrix.css")
+    if report.upgrade:
+        style += _plain(env, "upgrade.css")
     script = _plain(env, "report.js")
-    graphs = [f.graph for f in flames if f.graph]
+    graphs = [f.graph for f in framed if f.graph]
     scripts = [script, *(text for graph in graphs for text in graph.scripts)]
     styles = [style, *([frame_style] if graphs else [])]
     return env.get_template("report.html.j2").render(
@@ -87,6 +123,8 @@ def render(report: Report) -> str:
         title=_title(report),
         answer=_answer_template(report),
         matrix=report.matrix,
+        upgrade=report.upgrade,
+        difference_graphs=differences,
         bisect_lines=bisect_lines(report.run),
         bisect_rule=bisect_rule(report.run),
         verdict=VERDICTS[report.run.verdict],
@@ -111,12 +149,16 @@ def render(report: Report) -> str:
 def _answer_template(report: Report) -> str:
     if report.run.bisect:
         return "bisect.html.j2"
+    if report.upgrade:
+        return "upgrade.html.j2"
     return "matrix.html.j2" if report.matrix else "answer.html.j2"
 
 
 def _title(report: Report) -> str:
     if report.run.bisect:
         return report.run.bisect.answer
+    if report.upgrade:
+        return report.upgrade.answer
     answer = sentence(report.matrix) if report.matrix else VERDICTS[report.run.verdict].word
     return f"{answer}: {report.scenario.title}"
 
@@ -167,11 +209,17 @@ def _environment() -> jinja2.Environment:
         "matrix_sentence": sentence,
         "matrix_extent": extent,
         "matrix_rule": rule,
+        "change_word": change_word,
+        "change_sentence": change_sentence,
+        "comparison_title": comparison_title,
+        "function_name": function_name,
+        "settings_that_matter": matters,
     }
     env.globals |= {
         "interval": numbers.interval,
         "durations": numbers.durations,
         "kinds": KINDS,
+        "changes": CHANGES,
     }
     return env
 
@@ -203,3 +251,18 @@ def _flames(report: Report, style: str, script: str) -> list[FlameView]:
         )
         for number, (profile, graph) in enumerate(zip(report.profiles, graphs, strict=True))
     ]
+
+
+def _difference_graphs(
+    report: Report, style: str, script: str, start: int
+) -> list[DifferenceGraph]:
+    """Pairs, each as high as its higher graph."""
+    graphs: list[DifferenceGraph] = []
+    for difference in report.upgrade.differences if report.upgrade else ():
+        pair = {"before": difference.before, "after": difference.after}
+        drawn = {w: embed(svg, style, script) if svg else None for w, svg in pair.items()}
+        height = max((graph.height for graph in drawn.values() if graph), default=0)
+        for which, graph in drawn.items():
+            number = start + len(graphs)
+            graphs.append(DifferenceGraph(difference, which, graph, number, height))
+    return graphs

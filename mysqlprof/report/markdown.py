@@ -5,6 +5,7 @@ from mysqlprof.report.bisect import bisect_markdown
 from mysqlprof.report.facts import fact_value
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
+from mysqlprof.report.upgrade_markdown import upgrade_markdown
 from mysqlprof.report.view import Report, build
 from mysqlprof.report.words import (
     VERDICTS,
@@ -31,7 +32,7 @@ def render_markdown(run_dir: RunDirectory) -> str:
 
 
 def render(report: Report) -> str:
-    matrix, searched = report.matrix, report.run.bisect is not None
+    matrix, searched = report.matrix, bool(report.run.bisect or report.upgrade)
     parts = [
         _first_part(report),
         "" if searched else _because(report),
@@ -49,6 +50,8 @@ def render(report: Report) -> str:
 def _first_part(report: Report) -> str:
     if report.run.bisect:
         return bisect_markdown(report)
+    if report.upgrade:
+        return upgrade_markdown(report, report.upgrade)
     return matrix_answer(report, report.matrix) if report.matrix else _answer(report)
 
 
@@ -139,7 +142,19 @@ def _cells(report: Report) -> str:
         for cell in report.cells
     ]
     heads = [*(markdown(wording(f)) for f in report.factors), "trials", "median ms", "interval"]
-    return "### Cells\n\n" + table(heads, rows, right=3) if rows else ""
+    return "### Cells\n\n" + table(heads, rows, right=3) + _power(report) if rows else ""
+
+
+def _power(report: Report) -> str:
+    """What these trials could have shown: a difference that was not seen may be smaller."""
+    visible = [c.result.visible_ratio for c in report.contrasts if c.result.visible_ratio]
+    if not visible:
+        return ""
+    between = numbers.interval(min(visible), max(visible), "×")
+    return (
+        f"\n\nThe smallest ratio that these trials would have shown in four of five runs is"
+        f" {between}, by comparison."
+    )
 
 
 def _attribution(report: Report) -> str:

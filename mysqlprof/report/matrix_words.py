@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from mysqlprof.model import MatrixVerdict
 from mysqlprof.report import numbers
 from mysqlprof.report.matrix import Matrix, MatrixServer
-from mysqlprof.report.words import Word
+from mysqlprof.report.word import Word
 
 _VERDICTS: dict[MatrixVerdict, Word] = {
     "slow": Word("slow", "▲", "slow"),

@@ -19,6 +19,7 @@ from mysqlprof.model import (
 )
 from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
+from mysqlprof.report.upgrade import UpgradeView, upgrade_of
 from mysqlprof.scenario import matches
 from mysqlprof.stacks import short_name
 from mysqlprof.store import RunDirectory
@@ -93,6 +94,8 @@ class Report:
     """What was planned and not measured."""
     matrix: Matrix | None
     """Set in runs of the driver x server matrix, which have an answer of their own."""
+    upgrade: UpgradeView | None = None
+    """Set in runs that compare two versions."""
 
     @property
     def command(self) -> str:
@@ -145,6 +148,7 @@ def build(run_dir: RunDirectory) -> Report:
         article=_article(scenario, slow if slow in pair else None),
         gaps=_gaps(run, profiles),
         matrix=matrix,
+        upgrade=upgrade_of(run, run_dir),
     )
 
 

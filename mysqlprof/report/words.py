@@ -1,23 +1,13 @@
 """The report's fixed words: verdicts, claim verdicts, caveat kinds, and the headline."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mysqlprof.model import ClaimVerdict, Verdict
 from mysqlprof.report import numbers
 from mysqlprof.report.view import ContrastView, Report
+from mysqlprof.report.word import Word
 from mysqlprof.statistics import Interval, difference
-
-
-@dataclass(frozen=True)
-class Word:
-    word: str
-    symbol: str
-    """Read without colour."""
-    tone: str
-    """CSS class."""
-
 
 VERDICTS: dict[Verdict, Word] = {
     "reproduced": Word("Reproduced", "✓", "yes"),

@@ -8,7 +8,7 @@ from typing import Literal
 from packaging.version import InvalidVersion, Version
 
 from mysqlprof.errors import UsageError
-from mysqlprof.model import Frozen
+from mysqlprof.frozen import Frozen
 
 
 class Archive(Frozen):
