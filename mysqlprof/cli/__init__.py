@@ -38,6 +38,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "upgrade": upgrade.upgrade_verb,
     "report": stored.report_verb,
     "gallery": show.gallery_verb,
+    "diff": show.diff_verb,
     "export": show.export_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,

@@ -1,7 +1,7 @@
-"""Verbs that show what is stored in other forms: gallery, export."""
+"""Verbs that show what is stored in other forms: gallery, diff, export."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -9,10 +9,9 @@ from rich.text import Text
 from mysqlprof.cli.options import JsonFlag
 from mysqlprof.cli.output import print_json
 from mysqlprof.errors import PartialData, UsageError
+from mysqlprof.formats import ExportFormat
 from mysqlprof.interrupts import Interrupts
 from mysqlprof.terminal import ERR, OUT, plain
-
-Format = Literal["speedscope", "pprof", "folded", "svg"]
 
 
 def gallery_verb(
@@ -77,9 +76,40 @@ def _serve(site: Path, port: int, interrupts: Interrupts) -> None:
         server.serve_forever()
 
 
+def diff_verb(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Run directory, or a folded file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="What A is set against.")],
+    cell_a: Annotated[str, typer.Option(metavar="C", help="Cell of A.")] = "",
+    cell_b: Annotated[str, typer.Option(metavar="C", help="Cell of B.")] = "",
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Shares of samples instead of CPU per unit of work.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Functions to print.")] = 30,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write functions.csv and flame graphs there."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Two profiles function by function: what grew, shrank, appeared, vanished."""
+    from mysqlprof.diff import difference, write
+    from mysqlprof.stored_profile import open_profile
+    from mysqlprof.terminal_diff import as_data, print_difference
+
+    before, after = open_profile(a, cell_a, "--cell-a"), open_profile(b, cell_b, "--cell-b")
+    found = difference(before, after, shares=shares)
+    written = write(found, out) if out else []
+    if as_json:
+        print_json(as_data(found))
+        return
+    print_difference(found, limit)
+    for path in written:
+        OUT.print(Text(plain(str(path))), soft_wrap=True)
+
+
 def export_verb(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
-    format_: Annotated[Format, typer.Option("--format", help="Of the file.")],
+    format_: Annotated[ExportFormat, typer.Option("--format", help="Of the file.")],
     cell: Annotated[
         str, typer.Option(metavar="C", help="Cell whose profile it is; can be left out for one.")
     ] = "",

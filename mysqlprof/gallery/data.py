@@ -4,14 +4,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from mysqlprof.alignment import align
 from mysqlprof.gallery.entry import Entry
 from mysqlprof.palette import KINDS
 from mysqlprof.report.safe import visible
 from mysqlprof.rules import Rules
 from mysqlprof.stacks import FoldedStacks, is_kernel, plain_name, short_name
+from mysqlprof.statistics import THRESHOLDS
 
 LEAST_SHARE = 0.001
 """Functions with a smaller inclusive share are in a profile's page and not in the index."""
+
+_THRESHOLDS = ("changed_function_ratio", "changed_function_share", "changed_function_q")
 
 
 def script(function: str, *arguments: Any) -> str:
@@ -22,8 +26,24 @@ def script(function: str, *arguments: Any) -> str:
 
 
 def profile_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
-    """Stacks as numbers of frames: each is [frames shared with the one before, COUNT, new
-    frames...], in one list with the number of new frames in between."""
+    """What a profile's page draws."""
+    return script("profile", entry.id, _stacks(stacks, rules))
+
+
+def aligned_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
+    """What a comparison draws: frames under names, and from roots, that other versions share."""
+    found = {
+        "name": visible(entry.name),
+        "run": visible(f"run {entry.run.id}"),
+        "msPerSample": entry.ms_per_sample,
+        "workUnit": visible(entry.work_unit),
+    }
+    return script("profile", f"{entry.id}.aligned", found | _stacks(align(stacks).stacks, rules))
+
+
+def _stacks(stacks: FoldedStacks, rules: Rules) -> dict[str, Any]:
+    """Frames by number, and stacks in one list of numbers: for each, how many frames it shares
+    with the one before, its count, how many new frames follow, and these."""
     frames: dict[str, int] = {}
     numbers: list[int] = []
     before: tuple[str, ...] = ()
@@ -35,29 +55,23 @@ def profile_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
         numbers += [shared, count, len(new), *new]
         before = stack
     kinds = {kind: number for number, kind in enumerate(KINDS)}
-    data = {
-        "name": visible(entry.name),
-        "title": visible(entry.title),
+    return {
         "total": stacks.total,
-        "unit": visible(entry.info.unit),
-        "executes": entry.info.executes,
-        "frequency": entry.info.frequency_hz,
         "frames": [visible(plain_name(frame)) for frame in frames],
         "short": [visible(short_name(frame)) for frame in frames],
         "kinds": "".join(str(kinds[rules.kind(frame)]) for frame in frames),
         "kernel": "".join("1" if is_kernel(frame) else "0" for frame in frames),
         "stacks": numbers,
     }
-    return script("profile", entry.id, data)
 
 
 def list_script(entries: Sequence[Entry]) -> str:
-    """What the comparison offers to choose from."""
+    """What the comparison offers to choose from, and when it calls a function changed."""
     rows = [
         [e.id, visible(e.name), visible(e.title), visible(e.run.id), e.run.created[:10]]
         for e in entries
     ]
-    return script("list", rows)
+    return script("list", rows, {name: THRESHOLDS[name] for name in _THRESHOLDS})
 
 
 def shares_by_name(stacks: FoldedStacks) -> dict[str, int]:

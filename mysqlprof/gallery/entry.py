@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from mysqlprof.gallery.find import Found
 from mysqlprof.model import CellSpec, ContrastResult, ProfileInfo, Run, ServerInfo
-from mysqlprof.report.words import VERDICTS, Word
+from mysqlprof.report.word import Word
+from mysqlprof.report.words import VERDICTS
 from mysqlprof.rules import FrameKind, Rules
 from mysqlprof.stacks import FoldedStacks
 
@@ -52,6 +53,16 @@ class Entry:
     @property
     def is_numerator(self) -> bool:
         return self.contrast is not None and self.contrast.numerator == self.cell
+
+    @property
+    def ms_per_sample(self) -> float:
+        """CPU milliseconds per unit of work that one sample stands for; 0 where it is not known."""
+        work = self.info.executes * float(self.run.workload.get("units_per_trial", 1))
+        return 1000 / self.info.frequency_hz / work if work and self.info.frequency_hz > 0 else 0.0
+
+    @property
+    def work_unit(self) -> str:
+        return self.run.upgrade.unit if self.run.upgrade else "execute"
 
     @property
     def words(self) -> list[str]:

@@ -14,7 +14,7 @@ from mysqlprof.gallery.data import LEAST_SHARE
 from mysqlprof.gallery.entry import Card, Entry
 from mysqlprof.gallery.find import Found
 from mysqlprof.gallery.libraries import FILES
-from mysqlprof.palette import KINDS
+from mysqlprof.palette import CHANGES, KINDS
 from mysqlprof.report import numbers
 from mysqlprof.report.safe import visible
 from mysqlprof.report.words import VERDICTS, moment, wording
@@ -166,6 +166,7 @@ def _environment() -> jinja2.Environment:
     }
     env.globals |= {
         "kinds": KINDS,
+        "changes": CHANGES,
         "policy": POLICY,
         "libraries": FILES,
         "tool_version": __version__,

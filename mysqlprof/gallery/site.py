@@ -19,7 +19,7 @@ from mysqlprof.rules import load_rules
 from mysqlprof.stacks import FoldedStacks
 
 _ASSETS = ("icon.svg", "core.js", "state.js", "calls.js", "flame.js", "table.js", "index.js",
-           "profile.js", "difference.js", "compare.js")  # fmt: skip
+           "profile.js", "binomial.js", "difference.js", "compare.js")  # fmt: skip
 _MARK = ".mysqlprof-gallery"
 """A file in each site: only a directory that has it is ever replaced."""
 
@@ -101,6 +101,7 @@ class _Site:
         self.cards.append(card(new, stacks, self._rules))
         self._shares.append(data.shares_by_name(stacks))
         self._write(f"data/{new.id}.js", data.profile_script(new, stacks, self._rules))
+        self._write(f"data/{new.id}.aligned.js", data.aligned_script(new, stacks, self._rules))
         self._write(f"profiles/{new.id}.html", pages.profile_page(new, stacks, self._rules))
         self._write(f"files/{new.id}.card.svg", thumbnail(stacks, self._rules))
         title = f"{new.title}: {new.name}"

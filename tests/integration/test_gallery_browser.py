@@ -24,13 +24,17 @@ from report_factory import (
     profile_info,
 )
 
+from mysqlprof.diff import difference
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.gallery.find import find_runs
 from mysqlprof.gallery.pages import POLICY
 from mysqlprof.gallery.site import build_site
 from mysqlprof.serve import Server
+from mysqlprof.stored_profile import open_profile
 from mysqlprof.web_assets import libraries
 
+ROOT = Path(__file__).parents[2]
+_CONTROL = "after_default_log-on_prepare-on"
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _HOSTILE = "<img src=x onerror=alert(1)>"
 _ODD = {f"main;{_HOSTILE};</script><script>alert(2)</script>": 7, "main;__proto__;constructor": 3}
@@ -67,9 +71,10 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module", params=["from disk", "served"])
+@pytest.fixture(scope="module")
 def base(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
-    if request.param == "from disk":
+    """Where the site is: on disk, unless a test says that it is served."""
+    if getattr(request, "param", "from disk") == "from disk":
         yield f"{site.as_uri()}/"
         return
     with Server(site, 0, POLICY) as server:
@@ -78,6 +83,9 @@ def base(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
         yield server.url
         server.shutdown()
         thread.join()
+
+
+both_ways = pytest.mark.parametrize("base", ["from disk", "served"], indirect=True)
 
 
 @dataclass
@@ -143,6 +151,7 @@ def test_cards_filter_and_sort(visit) -> None:
     expect(shown.first).to_have_attribute("data-id", f"one-{SLOW}")
 
 
+@both_ways
 def test_a_function_is_found_in_all_profiles_with_its_share(visit) -> None:
     page = visit("index.html")
     page.fill("#function", "string::REPLACE")
@@ -156,6 +165,7 @@ def test_a_function_is_found_in_all_profiles_with_its_share(visit) -> None:
     expect(shown.locator(".share")).to_contain_text(_HOSTILE)
 
 
+@both_ways
 def test_a_graph_zooms_searches_turns_and_keeps_it_in_the_address(visit) -> None:
     page = visit(f"profiles/one-{SLOW}.html")
     assert "String::replace" in frames(page)
@@ -214,9 +224,10 @@ def test_functions_sort_filter_and_search_the_graph(visit) -> None:
     expect(page.locator("#found")).to_contain_text("found in")
 
 
+@both_ways
 def test_two_profiles_side_by_side_zoom_together(visit) -> None:
     page = visit(f"compare.html#a=one-{SLOW}&b=one-{NORMAL}")
-    expect(page.locator("#verdict")).to_contain_text("of CPU an execute")
+    expect(page.locator("#verdict")).to_contain_text("times as much in A")
     page.locator("#graph-a g.frame[name='mysqld_stmt_execute']").click()
     for graph in ("a", "b"):
         expect(page.locator(f"#graph-{graph} g.fade[name='dispatch_command']")).to_have_count(1)
@@ -231,8 +242,8 @@ def test_two_profiles_side_by_side_zoom_together(visit) -> None:
 
 def test_a_difference_has_both_directions_and_names_what_vanished(visit) -> None:
     page = visit(f"compare.html#a=one-{SLOW}&b=one-{NORMAL}&mode=from")
-    gone = page.locator('#graph-a rect[fill="var(--d-dark-gone)"]')
-    new = page.locator('#graph-a rect[fill="var(--d-dark-new)"]')
+    gone = page.locator('#graph-a rect[fill="var(--d-vanished)"]')
+    new = page.locator('#graph-a rect[fill="var(--d-appeared)"]')
     expect(gone).not_to_have_count(0)
     expect(new).to_have_count(0)
     page.select_option("#mode", "to")
@@ -241,12 +252,12 @@ def test_a_difference_has_both_directions_and_names_what_vanished(visit) -> None
     page.select_option("#mode", "both")
     expect(gone).not_to_have_count(0)
     expect(new).not_to_have_count(0)
-    page.select_option("#which", "gone")
+    page.select_option("#which", "vanished")
     rows = page.locator("#functions tbody tr")
-    expect(rows.filter(has_text="String::replace").locator("td").first).to_have_text("only in A")
+    expect(rows.filter(has_text="String::replace").locator("td").first).to_have_text("gone")
     page.click("#swap")
-    page.select_option("#which", "new")
-    expect(rows.filter(has_text="String::replace").locator("td").first).to_have_text("only in B")
+    page.select_option("#which", "appeared")
+    expect(rows.filter(has_text="String::replace").locator("td").first).to_have_text("new")
 
 
 def test_two_cards_lead_to_their_comparison(visit) -> None:
@@ -256,6 +267,41 @@ def test_two_cards_lead_to_their_comparison(visit) -> None:
     page.click("#compare")
     expect(page.locator("#one-title")).to_contain_text("log on")
     expect(page.locator("#two-title")).to_contain_text("log off")
+
+
+def test_verdicts_are_those_of_diff(browser: Browser, tmp_path: Path) -> None:
+    """The page's own arithmetic against scipy's, on two real profiles, function by function."""
+    real, cells = ROOT / "reports" / "bug-73056", ("before_fixed_log-on_prepare-on", _CONTROL)
+    try:
+        site = build_site(find_runs([real])[0], libraries(), tmp_path / "site").path
+    except EnvironmentLacks as error:
+        pytest.skip(error.message)
+    page = browser.new_page()
+    page.goto(f"{site.as_uri()}/compare.html")
+    for options in ({"shares": False}, {"shares": True}):
+        found = difference(*(open_profile(real, cell) for cell in cells), **options)
+        told = page.evaluate(
+            """async ([ids, measure]) => {
+              const { difference } = gallery, { thresholds } = gallery.value("list");
+              const profiles = await Promise.all(ids.map(gallery.loadAligned));
+              const sides = profiles.map((p) => difference.side(p, measure));
+              const found = difference.byFunction(profiles, sides, thresholds);
+              return [...found].map(([key, { a, b, verdict }]) => [key, [a, b, verdict]]);
+            }""",
+            [
+                [f"bug-73056-{cell}" for cell in cells],
+                "share" if options["shares"] else "work",
+            ],
+        )
+        scale = 100 if options["shares"] else 1
+        page_says = {key.replace(" [kernel]", "_[k]"): value for key, value in told}
+        assert page_says.keys() == {row.function for row in found.functions}
+        assert len({row.verdict for row in found.functions}) >= 4
+        for row in found.functions:
+            a, b, verdict = page_says[row.function]
+            assert verdict == row.verdict, row
+            assert (a * scale, b * scale) == pytest.approx((row.before_ms, row.after_ms))
+    page.close()
 
 
 def test_an_address_names_known_profiles_only(visit) -> None:
@@ -286,6 +332,7 @@ def test_nothing_is_wider_than_a_telephone(visit, path: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@both_ways
 def test_a_stranger_is_seen(browser: Browser, base: str, tmp_path: Path) -> None:
     """The tests' own eyes: what the policy stops is on the console."""
     page = browser.new_page()

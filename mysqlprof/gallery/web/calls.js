@@ -16,9 +16,8 @@ gallery.calls = (() => {
     }
   }
 
-  // What makes frames the same: their whole name, or (between versions, whose arguments differ)
-  // their name without arguments. Kernel and user code are never the same.
-  const keysOf = (profile, exact) => (exact ? profile.frames : profile.short).map(
+  // Kernel and user code are never the same.
+  const keysOf = (profile) => profile.frames.map(
     (name, frame) => (profile.kernel[frame] === "1" ? `${name} [kernel]` : name));
 
   const hashed = (text, seed) => {
@@ -34,12 +33,12 @@ gallery.calls = (() => {
 
   // A tree whose nodes have one count a profile. Paths name nodes in addresses: they depend on
   // names alone, so they are the same in every tree that has the node.
-  const tree = (profiles, { reverse = false, exact = true } = {}) => {
+  const tree = (profiles, { reverse = false } = {}) => {
     const root = node("", "all", "all samples", "unknown", 2166136261, profiles.length);
     root.path = "";
     root.cut = false;
     profiles.forEach((profile, side) => {
-      const keys = keysOf(profile, exact);
+      const keys = keysOf(profile);
       for (const [stack, count] of stacksOf(profile)) {
         let here = root;
         here.counts[side] += count;
@@ -50,7 +49,7 @@ gallery.calls = (() => {
           const key = keys[frame];
           let next = here.byKey.get(key);
           if (!next) {
-            next = node(key, profile.short[frame], exact ? profile.frames[frame] : key,
+            next = node(key, profile.short[frame], profile.frames[frame],
               KINDS[profile.kinds[frame]], hashed(key, here.hash), profiles.length);
             here.byKey.set(key, next);
             here.children.push(next);
@@ -75,9 +74,9 @@ gallery.calls = (() => {
     return root;
   };
 
-  // Key -> {name, kind, count}: samples with the function anywhere in their stack, once each.
-  const inclusive = (profile, exact) => {
-    const keys = keysOf(profile, exact);
+  // Key -> samples with the function anywhere in their stack, once each.
+  const inclusive = (profile) => {
+    const keys = keysOf(profile);
     const found = new Map();
     for (const [stack, count] of stacksOf(profile)) {
       for (const key of new Set(stack.map((frame) => keys[frame]))) {

@@ -3,10 +3,10 @@
 addEventListener("DOMContentLoaded", () => {
   const byId = (id) => document.getElementById(id);
   const { difference, calls, state } = gallery;
-  const rows = gallery.value("list");
+  const { rows, thresholds } = gallery.value("list");
   const known = new Map(rows.map(([id, name]) => [id, name]));
-  const controls = { a: byId("a"), b: byId("b"), mode: byId("mode"), unit: byId("unit"), exact: byId("exact") };
-  let profiles = null, showing = 0;
+  const controls = { a: byId("a"), b: byId("b"), mode: byId("mode"), unit: byId("unit") };
+  let profiles = null, compared = null, showing = 0;
 
   // --- what is chosen ---
 
@@ -24,33 +24,30 @@ addEventListener("DOMContentLoaded", () => {
   }
   const read = (key) => {
     const value = state.get(key);
-    if (key === "exact") controls.exact.checked = value === "1";
-    else if (key === "a" || key === "b") controls[key].value = known.has(value) ? value : "";
+    if (key === "a" || key === "b") controls[key].value = known.has(value) ? value : "";
     else {
       controls[key].value = value;
       if (controls[key].selectedIndex === -1) controls[key].selectedIndex = 0;
     }
   };
   const write = (changes = {}) => state.write({
-    a: controls.a.value, b: controls.b.value, exact: controls.exact.checked ? "1" : "",
+    a: controls.a.value, b: controls.b.value,
     mode: controls.mode.selectedIndex ? controls.mode.value : "",
     unit: controls.unit.selectedIndex ? controls.unit.value : "", ...changes,
   });
   const unit = () => controls.unit.value;
-  const exact = () => controls.exact.checked;
   const sides = () => controls.mode.value === "sides";
 
   // --- graphs ---
 
-  const amount = (count, side) => difference.shown(difference.rate(count, profiles[side], unit()), profiles[side], unit());
-  const signed = (value) => `${value < 0 ? "\u2212" : "+"}${difference.shown(Math.abs(value), profiles[0], unit())}`;
-  const compared = (node) => difference.compare(node.counts[0], node.counts[1], profiles, unit());
+  const amount = (value) => difference.amount(value, unit());
+  const signed = (value) => `${value < 0 ? "\u2212" : "+"}${amount(Math.abs(value))}`;
   const words = (side) => (node) => {
-    if (sides()) return `${node.full}: ${amount(node.counts[0], side)}, ${gallery.count(node.counts[0])} samples`;
-    const { change, kind } = compared(node);
-    return `${node.full}: A ${amount(node.counts[0], 0)}, B ${amount(node.counts[1], 1)}, ${signed(change)}, ${difference.WORDS[kind]}`;
+    if (sides()) return `${node.full}: ${amount(node.value * compared.sides[side].worth)}, ${gallery.count(node.value)} samples`;
+    const [a, b] = node.counts.map((count, i) => count * compared.sides[i].worth);
+    return `${node.full}: A ${amount(a)}, B ${amount(b)}, ${signed(b - a)}, ${difference.WORDS[node.change.verdict]}`;
   };
-  const colour = (node) => (sides() ? `var(--frame-${node.kind})` : difference.colour(compared(node)));
+  const colour = (node) => (sides() ? `var(--frame-${node.kind})` : `var(--d-${node.change.verdict})`);
   const graphs = ["a", "b"].map((name, side) => gallery.flame(byId(`graph-${name}`), byId(`graph-${name}-readout`), {
     colour,
     words: words(side),
@@ -66,22 +63,28 @@ addEventListener("DOMContentLoaded", () => {
     other.rest(there ? "" : "This graph has no such frame: it stays where it was.");
   };
 
+  const title = (side) => [`${"AB"[side]}: ${profiles[side].name} `, gallery.element("span", profiles[side].run)];
   const draw = () => {
-    const options = { exact: exact(), reverse: tools.reverse() };
+    const options = { reverse: tools.reverse() };
     byId("pair").classList.toggle("single", !sides());
     byId("two").hidden = !sides();
     byId("kinds").hidden = !sides();
     byId("changes").hidden = sides();
-    const titles = profiles.map((p, side) => `${"AB"[side]}: ${p.name}`);
-    byId("one-title").textContent = sides() ? titles[0] : `${titles[0]}  →  ${titles[1]}`;
-    byId("two-title").textContent = titles[1];
+    byId("one-title").replaceChildren(...title(0), ...(sides() ? [] : [" → ", ...title(1)]));
+    byId("two-title").replaceChildren(...title(1));
     if (sides()) {
       profiles.forEach((p, side) => graphs[side].draw(calls.weigh(calls.tree([p], options), ([count]) => count)));
     } else {
-      const rates = (counts) => counts.map((count, side) => difference.rate(count, profiles[side], unit()));
-      const widths = { from: ([a]) => a, to: ([, b]) => b, both: (counts) => rates(counts)[0] + rates(counts)[1] };
+      const cost = (counts, side) => counts[side] * compared.sides[side].worth;
+      const widths = {
+        from: (counts) => cost(counts, 0),
+        to: (counts) => cost(counts, 1),
+        both: (counts) => cost(counts, 0) + cost(counts, 1),
+      };
+      const tree = calls.tree(profiles, options);
+      difference.mark(tree, compared.sides, compared.functions, thresholds);
       graphs[1].draw(null);
-      graphs[0].draw(calls.weigh(calls.tree(profiles, options), widths[controls.mode.value]));
+      graphs[0].draw(calls.weigh(tree, widths[controls.mode.value]));
     }
   };
   const search = (matching) => {
@@ -110,44 +113,40 @@ addEventListener("DOMContentLoaded", () => {
   // --- the answer in words, and the table ---
 
   const say = () => {
-    const totals = profiles.map((p, side) => amount(p.total, side));
-    const per = unit() === "share" ? "" : profiles[0].frequency ? " of CPU an execute" : " samples an execute";
-    const [a, b] = profiles.map((p) => difference.rate(p.total, p, unit()));
+    const [a, b] = compared.sides.map(({ total, worth }) => total * worth);
     byId("verdict").textContent = unit() === "share"
       ? `A has ${gallery.count(profiles[0].total)} samples, B ${gallery.count(profiles[1].total)}. Shares say nothing of how long either took.`
-      : `A took ${totals[0]}${per}, B ${totals[1]}: ${(Math.max(a, b) / Math.min(a, b)).toPrecision(3)} times ${b > a ? "more" : "less"} in B.`;
-    byId("rule").textContent = `${difference.rule} Amounts are inclusive: with all that a function calls.`;
+      : `A took ${amount(a)} of CPU per ${profiles[0].workUnit}, B ${amount(b)}: ${(Math.max(a, b) / Math.min(a, b)).toPrecision(3)} times as much in ${b > a ? "B" : "A"}.`;
+    byId("rule").textContent = difference.rule(thresholds);
   };
 
   const table = byId("functions");
   gallery.sortable(table);
   const fill = () => {
-    const [a, b] = profiles.map((p) => calls.inclusive(p, exact()));
-    const found = [...new Set([...a.keys(), ...b.keys()])].map((key) => (
-      { key, counts: [a.get(key) || 0, b.get(key) || 0], ...difference.compare(a.get(key) || 0, b.get(key) || 0, profiles, unit()) }));
     const wanted = byId("which").value;
-    const kept = found.filter(({ kind }) => (wanted ? kind === wanted : kind !== "same"));
-    kept.sort((x, y) => Math.abs(y.change) - Math.abs(x.change));
+    const found = [...compared.functions];
+    const kept = found.filter(([, { verdict }]) => (wanted ? verdict === wanted : verdict !== "noise"));
+    kept.sort(([, x], [, y]) => Math.abs(y.b - y.a) - Math.abs(x.b - x.a));
     table.tBodies[0].replaceChildren(...kept.map(rowOf));
     byId("counted").textContent = `${gallery.count(kept.length)} of ${gallery.count(found.length)} functions`;
   };
-  const rowOf = ({ key, counts, kind, change, rateA, rateB }) => {
+  const rowOf = ([key, { a, b, verdict }]) => {
     const row = document.createElement("tr");
     const head = gallery.element("th", "", { scope: "row" });
-    const link = gallery.element("a", "", { href: "#" });
+    const link = gallery.element("a", "", { href: `#search=${encodeURIComponent(key)}` });
     link.append(gallery.element("code", key));
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      state.write({ search: key });
+      state.write({ search: key.replace(/ \[kernel\]$/, "") });
       tools.restore();
       byId("pair").scrollIntoView({ block: "nearest" });
     });
     head.append(link);
     const word = gallery.element("td", "", { class: "change" });
-    word.append(gallery.element("i", "", { class: `d-${difference.SWATCHES[kind]}` }), difference.WORDS[kind]);
+    word.append(gallery.element("i", "", { class: `d-${verdict}` }), difference.WORDS[verdict]);
     const cell = (text, value) => gallery.element("td", text, { class: "n", "data-value": value });
-    row.append(head, word, cell(counts[0] ? amount(counts[0], 0) : "\u2013", rateA),
-      cell(counts[1] ? amount(counts[1], 1) : "\u2013", rateB), cell(signed(change), Math.abs(change)));
+    row.append(head, word, cell(a ? amount(a) : "\u2013", a), cell(b ? amount(b) : "\u2013", b),
+      cell(signed(b - a), Math.abs(b - a)));
     return row;
   };
 
@@ -157,12 +156,14 @@ addEventListener("DOMContentLoaded", () => {
     const turn = ++showing;
     Object.keys(controls).forEach(read);
     if (!controls.a.value || !controls.b.value) return;
-    const loaded = await Promise.all([controls.a.value, controls.b.value].map(gallery.loadProfile));
+    const loaded = await Promise.all([controls.a.value, controls.b.value].map(gallery.loadAligned));
     if (turn !== showing) return;
     profiles = loaded;
     const work = controls.unit.querySelector("[value=work]");
-    work.disabled = !difference.canWork(profiles);
+    work.disabled = !profiles.every((p) => p.msPerSample > 0 && p.workUnit === profiles[0].workUnit);
     if (work.disabled) controls.unit.value = "share";
+    const weighed = profiles.map((p) => difference.side(p, unit()));
+    compared = { sides: weighed, functions: difference.byFunction(profiles, weighed, thresholds) };
     byId("graphs").hidden = false;
     say();
     tools.restore();

@@ -21,11 +21,11 @@ const gallery = (() => {
 
   return {
     profile: (id, data) => values.set(`profile ${id}`, data),
-    list: (rows) => values.set("list", rows),
+    list: (rows, thresholds) => values.set("list", { rows, thresholds }),
     index: (names, postings) => values.set("index", { names, postings }),
     value: (key) => values.get(key),
     load,
-    loadProfile: (id) => load(id, `profile ${id}`),
+    loadAligned: (id) => load(`${id}.aligned`, `profile ${id}.aligned`),
   };
 })();
 

@@ -1,49 +1,69 @@
 "use strict";
-// How much two counts differ, per unit of work, and whether that can be told from chance.
+// How much samples of two profiles differ, and whether that can be told from chance: the rule of
+// `mysqlprof diff`, whose thresholds come with the list of profiles.
 gallery.difference = (() => {
-  const LEAST_Z = 3;
+  const { twoSided, corrected } = gallery.binomial;
+  const WORDS = { appeared: "new", vanished: "gone", grew: "grew", shrank: "shrank", noise: "within noise" };
 
-  // Work that a profile's samples were taken over; 0 where it does not say.
-  const workOf = (profile, unit) => (unit === "share" ? profile.total : profile.executes);
-  const rate = (count, profile, unit) => {
-    if (unit === "share") return count / profile.total;
-    return (count / profile.executes) * (profile.frequency ? 1000 / profile.frequency : 1);
+  // One profile with what a sample is worth: milliseconds per unit of work, or a share.
+  const side = (profile, measure) => ({
+    total: profile.total,
+    worth: measure === "share" ? 1 / profile.total : profile.msPerSample,
+  });
+
+  // Of each pair of counts: {a, b} its costs, and the verdict.
+  const judged = (sides, pairs, thresholds) => {
+    const [x, y] = sides.map(({ worth }) => 1 / worth);
+    const expected = x / (x + y);
+    const q = corrected(pairs.map(([was, now]) => twoSided(was, was + now, expected)));
+    const floor = thresholds.changed_function_share * Math.min(...sides.map((s) => s.total * s.worth));
+    return pairs.map(([was, now], i) => {
+      const [a, b] = [was * sides[0].worth, now * sides[1].worth];
+      return { a, b, verdict: verdict(a, b, q[i], floor, thresholds) };
+    });
+  };
+  const verdict = (a, b, q, floor, thresholds) => {
+    if (q >= thresholds.changed_function_q || Math.abs(b - a) < floor) return "noise";
+    if (!a || !b) return a ? "vanished" : "appeared";
+    const bound = thresholds.changed_function_ratio;
+    if (b / a > bound) return "grew";
+    return b / a < 1 / bound ? "shrank" : "noise";
   };
 
-  // Samples come one by one: of all a + b of a frame, B would have its part of the work by chance.
-  const compare = (a, b, profiles, unit) => {
-    const [workA, workB] = profiles.map((p) => workOf(p, unit) / (unit === "share" ? 1 : p.frequency ? 1 / p.frequency : 1));
-    const part = workB / (workA + workB);
-    const all = a + b;
-    const z = all ? (b - all * part) / Math.sqrt(all * part * (1 - part)) : 0;
-    const [rateA, rateB] = [rate(a, profiles[0], unit), rate(b, profiles[1], unit)];
-    return { rateA, rateB, change: rateB - rateA, kind: kindOf(a, b, z), times: rateA && rateB ? rateB / rateA : 0 };
-  };
-  const kindOf = (a, b, z) => {
-    if (Math.abs(z) < LEAST_Z) return "same";
-    if (!a) return "new";
-    if (!b) return "gone";
-    return z > 0 ? "grew" : "shrank";
+  // Function -> what became of it.
+  const byFunction = (profiles, sides, thresholds) => {
+    const counts = profiles.map(gallery.calls.inclusive);
+    const keys = [...new Set(counts.flatMap((found) => [...found.keys()]))];
+    const pairs = keys.map((key) => counts.map((found) => found.get(key) || 0));
+    const changes = judged(sides, pairs, thresholds);
+    return new Map(keys.map((key, i) => [key, { ...changes[i], oneSided: pairs[i].includes(0) }]));
   };
 
-  const colour = ({ kind, times }) => {
-    if (kind === "same") return "var(--d-same)";
-    if (kind === "new" || kind === "gone") return `var(--d-dark-${kind})`;
-    const factor = times > 1 ? times : 1 / times;
-    return `var(--d-${kind}-${factor < 1.5 ? 1 : factor < 3 ? 2 : 3})`;
+  // Gives each node of a tree its change. A function that is called from elsewhere now is neither
+  // new nor gone: such a place has its function's change.
+  const mark = (root, sides, functions, thresholds) => {
+    const nodes = [], open = [root];
+    while (open.length) {
+      const node = open.pop();
+      nodes.push(node);
+      open.push(...node.children);
+    }
+    const changes = judged(sides, nodes.map((node) => node.counts), thresholds);
+    nodes.forEach((node, i) => {
+      const known = functions.get(node.key);
+      const moved = known && !known.oneSided && node.counts.includes(0);
+      node.change = moved ? known : changes[i];
+    });
   };
 
-  const WORDS = { new: "only in B", gone: "only in A", grew: "more in B", shrank: "less in B", same: "cannot be told" };
-  const SWATCHES = { new: "new", gone: "gone", grew: "grew", shrank: "shrank", same: "same" };
-
-  return {
-    compare, colour, rate, WORDS, SWATCHES,
-    canWork: (profiles) => profiles.every((p) => p.executes > 0) && profiles.every((p) => Boolean(p.frequency) === Boolean(profiles[0].frequency)),
-    shown: (value, profile, unit) => {
-      if (unit === "share") return gallery.share(value, 1);
-      const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
-      return `${value.toFixed(digits)}${profile.frequency ? "\u202fms" : ""}`;
-    },
-    rule: `A difference is told where the two counts lie ${LEAST_Z} standard deviations from what the same rate would give.`,
+  const amount = (value, measure) => {
+    if (measure === "share") return gallery.share(value, 1);
+    const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
+    return `${value.toFixed(digits)}\u202fms`;
   };
+  const rule = (t) => `A change is told where it is more than the noise of sampling (false discovery rate ${t.changed_function_q}), `
+    + `a factor of ${t.changed_function_ratio}, and ${100 * t.changed_function_share}\u202f% of the cheaper side. `
+    + "Amounts are inclusive: with all that a function calls.";
+
+  return { side, judged, byFunction, mark, amount, rule, WORDS };
 })();
