@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, servers, show, stored, upgrade
+from mysqlprof.cli import machine, measure, publishing, servers, show, stored, upgrade
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -40,6 +40,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "gallery": show.gallery_verb,
     "diff": show.diff_verb,
     "export": show.export_verb,
+    "publish": publishing.publish_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,
     "clean": machine.clean_verb,

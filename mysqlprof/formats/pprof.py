@@ -16,6 +16,8 @@ class Recording:
     """What a profile says of itself beside its stacks."""
 
     comment: str
+    unit: str
+    """Of the counts: "samples" as a rule; "ns" is nanoseconds to pprof, too."""
     frequency_hz: int
     """0 where it is not known: then there is no CPU time, only samples."""
     window_s: float
@@ -27,8 +29,10 @@ def to_pprof(stacks: FoldedStacks, recording: Recording) -> bytes:
     """Samples, and CPU time where the sampling frequency is known. The same input gives the same
     bytes."""
     strings = _Strings()
-    period = round(1e9 / recording.frequency_hz) if recording.frequency_hz > 0 else 0
-    types = [("samples", "count")] + ([("cpu", "nanoseconds")] if period else [])
+    timed = recording.unit == "samples" and recording.frequency_hz > 0
+    period = round(1e9 / recording.frequency_hz) if timed else 0
+    types = [(recording.unit, "nanoseconds" if recording.unit == "ns" else "count")]
+    types += [("cpu", "nanoseconds")] if timed else []
     parts = [_message(1, _pair(strings, *kind)) for kind in types]
     ids: dict[str, int] = {}
     for stack, count in sorted(stacks.items()):

@@ -27,7 +27,8 @@ def script(function: str, *arguments: Any) -> str:
 
 def profile_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
     """What a profile's page draws."""
-    return script("profile", entry.id, _stacks(stacks, rules))
+    unit = {"unit": visible(entry.info.unit)}
+    return script("profile", entry.id, unit | _stacks(stacks, rules))
 
 
 def aligned_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
@@ -35,6 +36,7 @@ def aligned_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
     found = {
         "name": visible(entry.name),
         "run": visible(f"run {entry.run.id}"),
+        "unit": visible(entry.info.unit),
         "msPerSample": entry.ms_per_sample,
         "workUnit": visible(entry.work_unit),
     }

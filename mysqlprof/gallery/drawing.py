@@ -67,12 +67,16 @@ def thumbnail(stacks: FoldedStacks, rules: Rules) -> str:
         for kind, found in outlines.items()
         if found
     ]
-    size = f"0 0 {2 * width} {2 * levels * height}"
-    return f'<svg xmlns="{_XMLNS}" viewBox="{size}">{"".join(paths)}</svg>\n'
+    size = (
+        f'width="{width}" height="{levels * height}" preserveAspectRatio="none"'
+        f' viewBox="0 0 {2 * width} {2 * levels * height}"'
+    )
+    return f'<svg xmlns="{_XMLNS}" {size}>{"".join(paths)}</svg>\n'
 
 
-def picture(stacks: FoldedStacks, rules: Rules, title: str) -> str:
+def picture(stacks: FoldedStacks, rules: Rules, title: str, unit: str = "samples") -> str:
     """The whole flame graph as an SVG for any viewer, with a title a frame to hover over."""
+    whole = (stacks.total, visible(unit))
     width, height, levels = _PAGE
     scale = width / (stacks.total or 1)
     drawn = list(boxes(stacks, levels, least=0.3 / scale))
@@ -87,16 +91,17 @@ def picture(stacks: FoldedStacks, rules: Rules, title: str) -> str:
     ]
     for box in drawn:
         y = bottom - (box.level + 1) * height
-        parts.append(_frame(box, y, scale, stacks.total, rules.kind(box.frame)))
+        parts.append(_frame(box, y, scale, whole, rules.kind(box.frame)))
     return "\n".join([*parts, "</svg>\n"])
 
 
-def _frame(box: Box, y: int, scale: float, total: int, kind: FrameKind) -> str:
+def _frame(box: Box, y: int, scale: float, whole: tuple[int, str], kind: FrameKind) -> str:
+    total, unit = whole
     x, width = box.start * scale, box.count * scale
     name = visible(plain_name(box.frame))
     share = numbers.share(box.count / total)
     colour = KINDS[kind]
-    title = escape(f"{name}: {numbers.count(box.count)} samples, {share}, {colour.label}")
+    title = escape(f"{name}: {numbers.count(box.count)} {unit}, {share}, {colour.label}")
     room = int((width - 6) / _CHARACTER)
     label = ""
     if room >= 3:

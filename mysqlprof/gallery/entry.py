@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mysqlprof.changes import CellComparison
 from mysqlprof.gallery.find import Found
 from mysqlprof.model import CellSpec, ContrastResult, ProfileInfo, Run, ServerInfo
+from mysqlprof.report.bisect import bisect_lines
+from mysqlprof.report.upgrade_words import change_word
 from mysqlprof.report.word import Word
 from mysqlprof.report.words import VERDICTS
 from mysqlprof.rules import FrameKind, Rules
@@ -15,6 +18,7 @@ from mysqlprof.stacks import FoldedStacks
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
+_NOT_JUDGED = Word("Not judged", "\N{EN DASH}", "unsure")
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,12 @@ class Entry:
 
     @property
     def verdict(self) -> Word:
-        return VERDICTS[self.run.verdict]
+        """Of the run; of an upgrade or a bisection, what it says of this cell or version."""
+        row = _comparison(self.run, self.cell)
+        if row:
+            return change_word(row.verdict)
+        points = (line for line in bisect_lines(self.run) if line.point.version == self.version)
+        return next((line.word for line in points), run_verdict(self.run))
 
     @property
     def title(self) -> str:
@@ -92,7 +101,7 @@ def entry(found: Found, info: ProfileInfo, taken: set[str]) -> Entry:
         backend=server.backend if server else "",
         driver=_driver(run, spec),
         settings=levels,
-        contrast=_contrast(run.contrasts, info.cell),
+        contrast=_contrast(run, info.cell),
     )
 
 
@@ -108,8 +117,32 @@ def _driver(run: Run, spec: CellSpec | None) -> str:
     return f"{facts.get('name', '')} {facts.get('version', '')}".strip()
 
 
-def _contrast(contrasts: list[ContrastResult], cell: str) -> ContrastResult | None:
-    sides = [c for c in contrasts if cell in (c.numerator, c.denominator) and c.ratio is not None]
+def run_verdict(run: Run) -> Word:
+    """Runs that judge nothing (imports, matrices) are no inconclusive ones."""
+    if run.verdict == "inconclusive" and not run.claims:
+        return _NOT_JUDGED
+    return VERDICTS[run.verdict]
+
+
+def _comparison(run: Run, cell: str) -> CellComparison | None:
+    return next((c for c in run.comparison if cell in (c.before_cell, c.after_cell)), None)
+
+
+def _contrast(run: Run, cell: str) -> ContrastResult | None:
+    row = _comparison(run, cell)
+    if row:
+        return ContrastResult(
+            name=row.cell,
+            text="after : before",
+            numerator=row.after_cell,
+            denominator=row.before_cell,
+            ratio=row.ratio,
+            ci_low=row.ci_low,
+            ci_high=row.ci_high,
+        )
+    sides = [
+        c for c in run.contrasts if cell in (c.numerator, c.denominator) and c.ratio is not None
+    ]
     sides.sort(key=lambda c: (c.numerator != cell, not c.headline))
     return sides[0] if sides else None
 

@@ -17,6 +17,7 @@ def pprof(info: ProfileInfo, stacks: FoldedStacks, created: str) -> bytes:
     """`created` is the run's, ISO 8601."""
     recording = Recording(
         comment=f"{info.cell}: {info.event}, written by mysqlprof {__version__}",
+        unit=info.unit,
         frequency_hz=info.frequency_hz,
         window_s=info.window_s,
         time_ns=_nanoseconds(created),

@@ -11,13 +11,13 @@ from markupsafe import Markup
 from mysqlprof import __version__
 from mysqlprof.attribution import CategoryTotal, attribute
 from mysqlprof.gallery.data import LEAST_SHARE
-from mysqlprof.gallery.entry import Card, Entry
+from mysqlprof.gallery.entry import Card, Entry, run_verdict
 from mysqlprof.gallery.find import Found
 from mysqlprof.gallery.libraries import FILES
 from mysqlprof.palette import CHANGES, KINDS
 from mysqlprof.report import numbers
 from mysqlprof.report.safe import visible
-from mysqlprof.report.words import VERDICTS, moment, wording
+from mysqlprof.report.words import moment, wording
 from mysqlprof.rules import Rules
 from mysqlprof.stacks import FoldedStacks, is_kernel, plain_name, short_name
 
@@ -61,7 +61,8 @@ def index_page(cards: Sequence[Card], bare: Sequence[Found]) -> str:
         bare=bare,
         choices=_choices(entries),
         settings=_settings(entries),
-        verdicts=VERDICTS,
+        verdicts=_values(e.verdict.word for e in entries),
+        run_verdict=run_verdict,
         least=LEAST_SHARE,
         runs=len({entry.run.id for entry in entries}) + len(bare),
     )

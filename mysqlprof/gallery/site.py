@@ -105,7 +105,7 @@ class _Site:
         self._write(f"profiles/{new.id}.html", pages.profile_page(new, stacks, self._rules))
         self._write(f"files/{new.id}.card.svg", thumbnail(stacks, self._rules))
         title = f"{new.title}: {new.name}"
-        self._write(f"files/{new.id}.svg", picture(stacks, self._rules, title))
+        self._write(f"files/{new.id}.svg", picture(stacks, self._rules, title, new.info.unit))
         self._write(f"files/{new.id}.folded", stacks.to_folded())
         self._write(f"files/{new.id}.speedscope.json", speedscope(new.info, stacks))
         (self.path / f"files/{new.id}.pb.gz").write_bytes(pprof(new.info, stacks, new.run.created))

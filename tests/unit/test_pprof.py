@@ -9,7 +9,9 @@ from mysqlprof.stacks import FoldedStacks
 STACKS = FoldedStacks.parse(
     ["main;String::replace(unsigned int);memcpy 300", "main;do_syscall_64_[k] 1"]
 )
-RECORDING = Recording(comment="a cell", frequency_hz=999, window_s=1.5, time_ns=10**18)
+RECORDING = Recording(
+    comment="a cell", unit="samples", frequency_hz=999, window_s=1.5, time_ns=10**18
+)
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -84,8 +86,10 @@ def test_the_whole_name_is_kept_beside_the_short_one() -> None:
 
 
 def test_without_a_frequency_there_is_no_cpu_time() -> None:
-    content = to_pprof(STACKS, Recording("imported", 0, 0.0, 0))
-    assert len(messages(content, 1)) == 1
+    content = to_pprof(STACKS, Recording("imported", "ns", 0, 0.0, 0))
+    (kind,) = messages(content, 1)
+    names = strings(content)
+    assert (names[kind[1]], names[kind[2]]) == ("ns", "nanoseconds")  # type: ignore[index]
     assert sorted(numbers(s[2]) for s in messages(content, 2)) == [[1], [300]]  # type: ignore[arg-type]
 
 

@@ -43,7 +43,7 @@ addEventListener("DOMContentLoaded", () => {
   const amount = (value) => difference.amount(value, unit());
   const signed = (value) => `${value < 0 ? "\u2212" : "+"}${amount(Math.abs(value))}`;
   const words = (side) => (node) => {
-    if (sides()) return `${node.full}: ${amount(node.value * compared.sides[side].worth)}, ${gallery.count(node.value)} samples`;
+    if (sides()) return `${node.full}: ${amount(node.value * compared.sides[side].worth)}, ${gallery.count(node.value)} ${profiles[side].unit}`;
     const [a, b] = node.counts.map((count, i) => count * compared.sides[i].worth);
     return `${node.full}: A ${amount(a)}, B ${amount(b)}, ${signed(b - a)}, ${difference.WORDS[node.change.verdict]}`;
   };
@@ -115,7 +115,7 @@ addEventListener("DOMContentLoaded", () => {
   const say = () => {
     const [a, b] = compared.sides.map(({ total, worth }) => total * worth);
     byId("verdict").textContent = unit() === "share"
-      ? `A has ${gallery.count(profiles[0].total)} samples, B ${gallery.count(profiles[1].total)}. Shares say nothing of how long either took.`
+      ? `A has ${gallery.count(profiles[0].total)} ${profiles[0].unit}, B ${gallery.count(profiles[1].total)} ${profiles[1].unit}. Shares say nothing of how long either took.`
       : `A took ${amount(a)} of CPU per ${profiles[0].workUnit}, B ${amount(b)}: ${(Math.max(a, b) / Math.min(a, b)).toPrecision(3)} times as much in ${b > a ? "B" : "A"}.`;
     byId("rule").textContent = difference.rule(thresholds);
   };

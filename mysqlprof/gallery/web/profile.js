@@ -6,7 +6,7 @@ addEventListener("DOMContentLoaded", () => {
   const share = (count) => gallery.share(count, data.total);
   const flame = gallery.flame(document.getElementById("graph"), document.getElementById("graph-readout"), {
     colour: (node) => `var(--frame-${node.kind})`,
-    words: (node) => `${node.full}: ${share(node.value)}, ${gallery.count(node.value)} samples`,
+    words: (node) => `${node.full}: ${share(node.value)}, ${gallery.count(node.value)} ${data.unit}`,
     onZoom: (node) => gallery.state.write({ zoom: node.path }, { push: true }),
   });
 
@@ -17,7 +17,7 @@ addEventListener("DOMContentLoaded", () => {
   };
   const search = (matching) => {
     const count = flame.search(matching);
-    found.textContent = matching ? `found in ${share(count)} of samples` : "";
+    found.textContent = matching ? `found in ${share(count)} of ${data.unit}` : "";
   };
   const tools = gallery.tools({
     search,
