@@ -40,7 +40,7 @@ def index(reports: Sequence[Published]) -> str:
     """README.md: every report with its answer, then every profile with its picture."""
     rows = [
         [
-            f"[{markdown(r.name)}]({quote(r.name)}/report.md) ([HTML]({quote(r.name)}/report.html))",
+            _link(r, "report.md", r.name) + f" ({_link(r, 'report.html', 'HTML')})",
             markdown(answer(r.run)),
             markdown(moment(r.run.created)),
         ]
@@ -64,6 +64,10 @@ def index(reports: Sequence[Published]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _link(report: Published, file: str, text: str) -> str:
+    return f"[{markdown(text)}]({quote(report.name)}/{file})"
+
+
 def _pictures(report: Published) -> str:
     rows = []
     for entry in report.entries:
@@ -75,7 +79,7 @@ def _pictures(report: Published) -> str:
         alt = f"flame graph of {entry.name}"
         rows.append(
             [
-                f"[![{markdown(alt)}](pictures/{entry.id}.svg)]({quote(target)})",
+                f"[![{markdown(alt)}](pictures/{entry.id}.svg)]({target})",
                 markdown(entry.name),
                 markdown(entry.verdict.word),
                 ratio,
