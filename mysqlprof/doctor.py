@@ -330,6 +330,53 @@ def _cpus(facts: HostFacts) -> Check:
     return Check("CPUs", ok, found, "trustworthy timings", mend)
 
 
+def _namespaces(facts: HostFacts) -> Check:
+    name, needed_for = "network namespaces", "links, tunnels and proxies between two hosts"
+    if facts.network.namespaces and "ip" in facts.programs:
+        return Check(name, True, "can be made", needed_for)
+    if facts.network.namespaces:
+        return Check(name, False, "no ip", needed_for, _apt(facts, "iproute2"))
+    mend = "run mysqlprof as root, outside of a container (or with CAP_SYS_ADMIN, CAP_NET_ADMIN)"
+    return Check(name, False, f"refused ({facts.network.refusal})", needed_for, mend)
+
+
+def _shaping(facts: HostFacts) -> Check:
+    return _qdisc(facts, "link rates", facts.network.shaping, "tbf", "links of a known rate")
+
+
+def _delay(facts: HostFacts) -> Check:
+    return _qdisc(facts, "link delay", facts.network.delay, "netem", "links of a known round trip")
+
+
+def _qdisc(facts: HostFacts, name: str, able: bool, kind: str, needed_for: str) -> Check:
+    if not facts.network.namespaces:
+        return Check(name, None, "cannot be tried without network namespaces", needed_for)
+    if able:
+        return Check(name, True, f"tc and the kernel's {kind}", needed_for)
+    mend = _sudo(facts, f"modprobe sch_{kind}") + " (a kernel without it cannot; Debian's has it)"
+    return Check(name, False, f"no {kind} in this kernel", needed_for, mend)
+
+
+def _openvpn(facts: HostFacts) -> Check:
+    name, needed_for = "OpenVPN", "connections through a tunnel"
+    program = facts.programs.get("openvpn")
+    if not program:
+        return Check(name, False, "not found", needed_for, _apt(facts, "openvpn"))
+    if not facts.network.tun:
+        return Check(name, False, "no /dev/net/tun", needed_for, _sudo(facts, "modprobe tun"))
+    return Check(name, True, f"OpenVPN {program.version}", needed_for)
+
+
+def _router(facts: HostFacts) -> Check:
+    name, needed_for = "MySQL Router", "connections through a pooling proxy"
+    if program := facts.programs.get("mysqlrouter"):
+        return Check(name, True, f"MySQL Router {program.version}", needed_for)
+    if facts.distro_ids[0] == "debian" and "dpkg-deb" in facts.programs:
+        found = "not installed: unpacked from Debian's packages on first use"
+        return Check(name, True, found, needed_for)
+    return Check(name, False, "not found", needed_for, _apt(facts, "mysql-router"))
+
+
 _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "perf": _perf,
     "perf permission": _perf_permission,
@@ -343,6 +390,11 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "Docker": _docker,
     "mysqld's libraries": _libraries,
     "busybox": _busybox,
+    "network namespaces": _namespaces,
+    "link rates": _shaping,
+    "link delay": _delay,
+    "OpenVPN": _openvpn,
+    "MySQL Router": _router,
     "disk": _disk,
     "memory disk": _memory_disk,
     "CPU governor": _governor,

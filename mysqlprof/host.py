@@ -23,6 +23,7 @@ import platformdirs
 
 from mysqlprof.elf import build_id
 from mysqlprof.frozen import Frozen
+from mysqlprof.host_network import NetworkFacts, network_facts
 
 EngineState = Literal["answers", "denied", "silent", "absent"]
 
@@ -115,7 +116,7 @@ class HostFacts(Frozen):
     perf: PerfFacts | None
     engine: EngineFacts
     programs: dict[str, Program]
-    """Those that were found: flamegraph.pl, perl, java, javac, mvn, npm, busybox, dockerd."""
+    """Those that were found, of _programs' and flamegraph.pl."""
     libraries: dict[str, str]
     """MYSQLD_LIBRARIES -> the soname found; empty where there is none."""
     libc_symbols: bool
@@ -123,6 +124,7 @@ class HostFacts(Frozen):
     cache_free_bytes: int
     shm_free_bytes: int
     """Of /dev/shm, where data directories are put; 0 where there is none."""
+    network: NetworkFacts = NetworkFacts()
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
             perf=perf.result(),
             engine=engine.result(),
             programs=programs.result(),
+            network=network_facts(probe),
         )
 
 
@@ -358,6 +361,10 @@ def _programs(probe: Probe) -> dict[str, Program]:
         "perl": ("--version",),
         "busybox": (),
         "dockerd": ("--version",),
+        "ip": ("-V",),
+        "openvpn": ("--version",),
+        "mysqlrouter": ("--version",),
+        "dpkg-deb": ("--version",),
     }
     found = {name: path for name in commands if (path := probe.which(name))}
     with ThreadPoolExecutor() as pool:  # a JVM or Node each: slow one after the other

@@ -5,6 +5,7 @@ Types that are read from or written to files are pydantic models; the rest are d
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -244,6 +245,22 @@ class Endpoint:
     user: str
     password: str = field(repr=False)
     socket: str = ""
+    apart: bool = False
+    """TCP reaches it only from its own network; this process can use the socket alone."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where on the network a program runs: this host's loopback unless it says otherwise."""
+
+    prefix: tuple[str, ...] = ()
+    """Put before a command, it starts the program there and becomes it: the process id stays."""
+    address: str = "127.0.0.1"
+    """By which its peers reach it."""
+
+    @property
+    def apart(self) -> bool:
+        return bool(self.prefix)
 
 
 @dataclass(frozen=True)
@@ -264,6 +281,9 @@ class LaunchSpec:
     limits: Limits = Limits()
     image: str = ""
     """A user's own image reference instead of the catalog's."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Option -> file of which the server gets a private copy: ssl_cert, ssl_key..."""
+    place: Place = Place()
 
 
 class ServerInfo(Frozen):

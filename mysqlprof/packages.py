@@ -14,11 +14,21 @@ NPM_INSTALL = "sudo apt-get install -y --no-install-recommends npm"
 _TIMEOUT_S = 600
 _CHECK_NETWORK = "check the network and the client's own settings (proxy, mirror, certificates)"
 _MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+_MAVEN_INSTALL = "sudo apt-get install -y --no-install-recommends maven"
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>none</groupId><artifactId>none</artifactId><version>0</version>
+  <packaging>pom</packaging>
+  <dependencies><dependency>
+    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+  </dependency></dependencies>
+</project>
+"""
 
 
 def fetch_maven(coordinates: str, folder: Path) -> Path:
     """`group:artifact:version` -> the artifact's file in `folder`."""
-    mvn = require("mvn", "sudo apt-get install -y --no-install-recommends maven")
+    mvn = require("mvn", _MAVEN_INSTALL)
     folder.mkdir(parents=True, exist_ok=True)
     # Maven looks for a project in its working directory: give it an empty one.
     with tempfile.TemporaryDirectory() as nowhere:
@@ -35,6 +45,29 @@ def fetch_maven(coordinates: str, folder: Path) -> Path:
             f"Maven could not fetch {coordinates}",
         )
     return _only_file(folder, coordinates)
+
+
+def fetch_maven_tree(coordinates: str, folder: Path) -> list[Path]:
+    """`group:artifact:version` and all that it needs at run time -> jars in `folder`, sorted."""
+    mvn = require("mvn", _MAVEN_INSTALL)
+    group, artifact, version = coordinates.split(":")
+    with tempfile.TemporaryDirectory() as project:
+        (Path(project) / "pom.xml").write_text(
+            _POM.format(group=group, artifact=artifact, version=version), encoding="utf-8"
+        )
+        run(
+            [
+                mvn,
+                "--batch-mode",
+                "--quiet",
+                f"{_MAVEN_COPY}-dependencies",
+                "-DincludeScope=runtime",
+                f"-DoutputDirectory={folder.absolute()}",
+            ],
+            Path(project),
+            f"Maven could not fetch {coordinates} and what it needs",
+        )
+    return sorted(folder.glob("*.jar"))
 
 
 def fetch_npm(package: str, folder: Path) -> Path:

@@ -1,14 +1,15 @@
 """Private directories of what a run starts, and how leftovers of killed runs are found.
 
 A work directory is named mysqlprof-*, has mode 0700 and holds owner.json: the orchestrator that
-made it. Where that process is gone, the directory and its mysqld are leftovers.
+made it, and a NAME.pid for each program that runs in it. Where the orchestrator is gone, the
+directory and its programs are leftovers.
 """
 
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,15 +26,16 @@ _SHM_NEEDED_BYTES = 1536 * 2**20
 
 @dataclass(frozen=True)
 class Leftover:
-    """A work directory without a living owner, and the mysqld that may still run in it."""
+    """A work directory without a living owner, and the programs that may still run in it."""
 
     path: Path
     purpose: str
-    mysqld: psutil.Process | None
+    programs: Mapping[str, psutil.Process]
+    """By the name of its pid file: mysqld, mysqlrouter, openvpn..."""
 
     def describe(self) -> str:
-        what = f"directory {self.path} ({self.purpose})"
-        return f"{what} and mysqld {self.mysqld.pid}" if self.mysqld else what
+        parts = [f"directory {self.path} ({self.purpose})"]
+        return " and ".join(parts + [f"{name} {p.pid}" for name, p in self.programs.items()])
 
 
 def parents() -> list[Path]:
@@ -60,6 +62,14 @@ def work_directory(purpose: str) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def write_private(path: Path, text: str) -> None:
+    """A file that only its owner can read, from the first byte on."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def leftovers(*, also_living: bool = False) -> list[Leftover]:
     """Work directories of this user whose owner is gone (or all, with `also_living`)."""
     found = []
@@ -70,21 +80,25 @@ def leftovers(*, also_living: bool = False) -> list[Leftover]:
                 continue
             purpose, owner = read
             if also_living or not owner.lives():
-                found.append(Leftover(path, purpose, _mysqld_of(path)))
+                found.append(Leftover(path, purpose, _programs_of(path)))
     return found
 
 
 def remove(leftover: Leftover) -> None:
-    """Stop the mysqld, by its process id, and delete the directory."""
-    if leftover.mysqld is not None:
-        try:
-            leftover.mysqld.terminate()
-            leftover.mysqld.wait(timeout=20)
-        except psutil.TimeoutExpired:
-            leftover.mysqld.kill()
-        except psutil.NoSuchProcess:
-            pass
+    """Stop its programs, by their process ids, and delete the directory."""
+    for process in leftover.programs.values():
+        _stop(process)
     shutil.rmtree(leftover.path, ignore_errors=True)
+
+
+def _stop(process: psutil.Process) -> None:
+    try:
+        process.terminate()
+        process.wait(timeout=20)
+    except psutil.TimeoutExpired:
+        process.kill()
+    except psutil.NoSuchProcess:
+        pass
 
 
 def _read_owner(path: Path) -> tuple[str, Owner] | None:
@@ -96,9 +110,14 @@ def _read_owner(path: Path) -> tuple[str, Owner] | None:
     return (str(words.get("purpose", "")), owner) if owner else None
 
 
-def _mysqld_of(path: Path) -> psutil.Process | None:
-    try:
-        process = psutil.Process(int((path / "mysqld.pid").read_text(encoding="ascii")))
-        return process if str(path) in " ".join(process.cmdline()) else None
-    except (OSError, ValueError, psutil.NoSuchProcess):
-        return None
+def _programs_of(path: Path) -> dict[str, psutil.Process]:
+    found = {}
+    for file in sorted(path.glob("*.pid")):
+        try:
+            process = psutil.Process(int(file.read_text(encoding="ascii")))
+            # A process id is used again: only one that lives in the directory is meant.
+            if str(path) in " ".join([*process.cmdline(), process.cwd()]):
+                found[file.stem] = process
+        except (OSError, ValueError, psutil.Error):
+            continue
+    return found

@@ -29,7 +29,7 @@ from typing import Self
 from mysqlprof import cache
 from mysqlprof.drivers.base import DriverFailed, Execution, Options
 from mysqlprof.drivers.line_host import LineHost, line_host
-from mysqlprof.model import Endpoint
+from mysqlprof.model import Endpoint, Place
 from mysqlprof.workdir import work_directory
 from mysqlprof.workload import Statement
 
@@ -39,6 +39,8 @@ class HostedDriver(ABC):
 
     name: str
     version: str
+    place: Place = Place()
+    """Where on the network the host runs."""
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -58,7 +60,7 @@ class HostedDriver(ABC):
         self._product: dict[str, str] = {}
         with ExitStack() as stack:
             self._files = StatementFiles(stack.enter_context(work_directory("driver")))
-            self._host = stack.enter_context(line_host(command))
+            self._host = stack.enter_context(line_host(command, prefix=self.place.prefix))
             self._stack = stack.pop_all()
         return self
 

@@ -66,12 +66,18 @@ class LineHost:
 
 @contextmanager
 def line_host(
-    command: Sequence[str], reply_timeout_s: float = _REPLY_TIMEOUT_S
+    command: Sequence[str],
+    reply_timeout_s: float = _REPLY_TIMEOUT_S,
+    *,
+    prefix: Sequence[str] = (),
 ) -> Iterator[LineHost]:
-    """The child lives within the context, and does not outlive this process."""
+    """The child lives within the context, and does not outlive this process.
+
+    `prefix` is a place's: it starts the command there.
+    """
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
-            command,
+            [*prefix, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -1,6 +1,5 @@
 """The administrator's connection: readiness, settings, switches, counters. Never timed."""
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +25,7 @@ class Admin:
         self._connection: pymysql.Connection[Any] = pymysql.connect(
             host=endpoint.host,
             port=endpoint.port,
+            unix_socket=endpoint.socket if endpoint.apart else None,
             user=endpoint.user,
             password=endpoint.password,
             charset="utf8mb4",
@@ -42,8 +42,9 @@ class Admin:
         deadline_s: float,
         why_dead: Callable[[], str],
     ) -> "Admin":
-        """Log in by TCP, ask `SELECT 1` and the version, until `deadline_s` has passed.
+        """Log in, ask `SELECT 1` and the version, until `deadline_s` has passed.
 
+        By TCP, or where the server is apart, by its socket.
         A log line "ready for connections" proves nothing: a temporary server prints it too.
         `why_dead` is asked between attempts; a non-empty answer ends the wait.
         """
@@ -138,16 +139,6 @@ def is_connection_lost(error: BaseException) -> bool:
             ER.SERVER_SHUTDOWN,
         )
     return isinstance(error, pymysql.InterfaceError | OSError)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Poll `condition` every 20 ms; False when it did not come true in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return condition()
 
 
 def _plain(value: str) -> str:

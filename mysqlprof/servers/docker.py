@@ -217,6 +217,11 @@ class DockerBackend:
         return self._connected()[1].provides(version)
 
     def launch(self, spec: LaunchSpec, name: str) -> AbstractContextManager[Server]:
+        if spec.place.apart or spec.files:
+            raise UsageError(
+                "a network or certificates of its own need mysqld as a local process",
+                "use --backend local",
+            )
         return self._launch(spec, name)
 
     @contextmanager

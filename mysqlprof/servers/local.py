@@ -4,8 +4,6 @@ import hashlib
 import os
 import secrets
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,20 +12,26 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from mysqlprof.cache import cache_dir, locked
-from mysqlprof.children import end_with_parent
+from mysqlprof.children import (
+    describe_exit,
+    end_with_parent,
+    free_port,
+    log_tail,
+    stop,
+    wait_until,
+)
 from mysqlprof.elf import build_id
 from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import BackendName, Endpoint, LaunchSpec, ServerInfo
 from mysqlprof.servers import catalog
-from mysqlprof.servers.admin import Admin, wait_until
+from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.archives import Installation, installation
 from mysqlprof.servers.base import Server
 from mysqlprof.servers.container_files import cnf_fragments
-from mysqlprof.workdir import work_directory
+from mysqlprof.workdir import work_directory, write_private
 
 _USER = "mysqlprof"
 _START_DEADLINE_S = 60.0
-_STOP_DEADLINE_S = 20.0
 _START_ATTEMPTS = 3
 
 
@@ -145,10 +149,15 @@ class LocalBackend:
         """Start mysqld on a port of the kernel's choice; choose again if somebody was faster."""
         for attempt in range(1, _START_ATTEMPTS + 1):
             endpoint = Endpoint(
-                "127.0.0.1", free_port(), _USER, secrets.token_urlsafe(18), str(work / "sock")
+                spec.place.address,
+                free_port(),
+                _USER,
+                secrets.token_urlsafe(18),
+                str(work / "sock"),
+                spec.place.apart,
             )
             _write_configuration(spec, made_of, endpoint, work)
-            process = _spawn(made_of, work, spec.environment, spec.limits.cpus)
+            process = _spawn(spec, made_of, work)
             server = LocalServer(spec, name, made_of, process, endpoint, work)
             if attempt == _START_ATTEMPTS or not _lost_its_port(server):
                 return server
@@ -228,7 +237,8 @@ def _write_configuration(
         "lc_messages_dir": str(made_of.share),
         "character_sets_dir": str(made_of.share / "charsets"),
         "port": str(endpoint.port),
-        "bind_address": endpoint.host,
+        # A network apart holds nobody else, and may reach the server at several addresses.
+        "bind_address": "0.0.0.0" if endpoint.apart else endpoint.host,
         "socket": endpoint.socket,
         "pid_file": str(work / "mysqld.pid"),
         "log_error": str(work / "error.log"),
@@ -239,13 +249,14 @@ def _write_configuration(
         "init_file": str(work / "init.sql"),
         **made_of.flags,
         **spec.arguments,
+        **_private_copies(spec.files, work),
     }
     if os.geteuid() == 0:
         options["user"] = "root"
     own = "\n".join(f"{key} = {value}" for key, value in options.items())
-    _write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
-    grant = f"'{endpoint.user}'@'127.0.0.1'"
-    _write_private(
+    write_private(work / "my.cnf", f"{cnf_fragments()}\n[mysqld]\n{own}\n")
+    grant = f"'{endpoint.user}'@'{'%' if endpoint.apart else endpoint.host}'"
+    write_private(
         work / "init.sql",
         f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{secrets.token_urlsafe(24)}';\n"
         f"CREATE USER {grant} IDENTIFIED WITH mysql_native_password BY '{endpoint.password}';\n"
@@ -253,16 +264,17 @@ def _write_configuration(
     )
 
 
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
+def _private_copies(given: Mapping[str, Path], work: Path) -> dict[str, str]:
+    copies = {}
+    for option, source in given.items():
+        copy = work / f"{option}{source.suffix}"
+        write_private(copy, source.read_text(encoding="utf-8"))
+        copies[option] = str(copy)
+    return copies
 
 
-def _spawn(
-    made_of: Installation, work: Path, environment: Mapping[str, str], cpus: float | None
-) -> subprocess.Popen[bytes]:
-    allowed = _cpu_set(cpus)
+def _spawn(spec: LaunchSpec, made_of: Installation, work: Path) -> subprocess.Popen[bytes]:
+    allowed = _cpu_set(spec.limits.cpus)
 
     def in_child() -> None:
         end_with_parent()
@@ -271,8 +283,8 @@ def _spawn(
 
     with (work / "error.log").open("ab") as log:
         return subprocess.Popen(
-            [str(made_of.mysqld), f"--defaults-file={work / 'my.cnf'}"],
-            env=_environment(made_of, environment),
+            [*spec.place.prefix, str(made_of.mysqld), f"--defaults-file={work / 'my.cnf'}"],
+            env=_environment(made_of, spec.environment),
             cwd=work,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -324,43 +336,6 @@ def _lost_its_port(server: LocalServer) -> bool:
     bound = server.work / "mysqld.pid"
     wait_until(lambda: bound.exists() or bool(server.why_dead()), _START_DEADLINE_S)
     return bool(server.why_dead()) and "Address already in use" in server.last_errors()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ask mysqld to shut down; insist after a while."""
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(_STOP_DEADLINE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def describe_exit(code: int | None) -> str:
-    """Empty for a living process; else how it ended."""
-    if code is None:
-        return ""
-    if code == -signal.SIGKILL:
-        return "killed by signal 9 (the kernel's out-of-memory killer, or somebody)"
-    if code < 0:
-        return f"killed by signal {-code} ({signal.Signals(-code).name})"
-    return f"exited with status {code}"
-
-
-def log_tail(path: Path, lines: int) -> str:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])
 
 
 def _limits(spec: LaunchSpec) -> dict[str, float]:

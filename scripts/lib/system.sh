@@ -56,6 +56,11 @@ needs_of_a_run() {
   need binutils have readelf
 }
 
+needs_of_topologies() {
+  need iproute2 have tc
+  need openvpn have openvpn
+}
+
 needs_of_tests() {
   need gcc have gcc
   need libc6-dev test -f /usr/include/stdio.h

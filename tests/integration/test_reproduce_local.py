@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mysqlprof.servers.admin import wait_until
+from mysqlprof.children import wait_until
 from mysqlprof.workdir import leftovers
 
 pytestmark = [

@@ -6,12 +6,17 @@ from mysqlprof import doctor, host
 from mysqlprof.doctor import Check
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.host import EngineFacts, HostFacts, PerfFacts, Program
+from mysqlprof.host_network import NetworkFacts
 
 PERF = PerfFacts(path="/opt/perf", version="6.1", event="cycles", kernel=True, any_process=True)
 USER_ONLY = PERF.model_copy(update={"kernel": False, "any_process": False})
 REFUSED = USER_ONLY.model_copy(update={"event": "", "refusal": "Access is limited."})
 ENGINE = EngineFacts(state="answers", address="unix:///run/docker.sock", version="28.2")
-PROGRAMS = ("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd")
+PROGRAMS = (
+    *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd"),
+    *("ip", "openvpn", "mysqlrouter", "dpkg-deb"),
+)
+NETWORK = NetworkFacts(namespaces=True, shaping=True, delay=True, tun=True)
 
 GOOD = HostFacts(
     cpu_model="CPU",
@@ -41,6 +46,7 @@ GOOD = HostFacts(
     libc_symbols=True,
     cache_free_bytes=50 * 2**30,
     shm_free_bytes=4 * 2**30,
+    network=NETWORK,
 )
 
 
@@ -238,3 +244,34 @@ def test_this_machine_can_be_examined() -> None:
     assert len({check.name for check in rows}) == len(rows)
     assert all(check.found and check.needed_for for check in rows)
     assert all(check.mend for check in rows if check.ok is False)
+
+
+def test_without_namespaces_the_rest_of_networking_cannot_be_tried() -> None:
+    refused = but(network=NetworkFacts(refusal="unshare failed: Operation not permitted"))
+    namespaces = row("network namespaces", refused)
+    assert namespaces.ok is False
+    assert "Operation not permitted" in namespaces.found
+    assert "root" in namespaces.mend
+    assert [row(name, refused).ok for name in ("link rates", "link delay")] == [None, None]
+    assert doctor.can_run(doctor.checks(refused))
+
+
+def test_a_kernel_without_a_queue_is_told_which() -> None:
+    facts = but(network=NETWORK.model_copy(update={"delay": False}))
+    assert row("link rates", facts).ok is True
+    delay = row("link delay", facts)
+    assert (delay.ok, "netem" in delay.found) == (False, True)
+    assert delay.mend.startswith("sudo modprobe sch_netem")
+
+
+def test_a_tunnel_needs_the_program_and_the_device() -> None:
+    assert "openvpn" in row("OpenVPN", without("openvpn")).mend
+    no_device = but(network=NETWORK.model_copy(update={"tun": False}))
+    assert row("OpenVPN", no_device).mend == "sudo modprobe tun"
+
+
+def test_mysql_router_is_unpacked_on_debian_and_installed_elsewhere() -> None:
+    assert row("MySQL Router", without("mysqlrouter")).ok is True
+    ubuntu = without("mysqlrouter", distro_ids=["ubuntu", "debian"])
+    assert row("MySQL Router", ubuntu).ok is False
+    assert row("MySQL Router", ubuntu).mend.endswith("mysql-router")
