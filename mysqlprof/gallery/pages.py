@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
 from mysqlprof import __version__
 from mysqlprof.attribution import CategoryTotal, attribute
@@ -16,7 +15,7 @@ from mysqlprof.gallery.find import Found
 from mysqlprof.gallery.libraries import FILES
 from mysqlprof.palette import CHANGES, KINDS
 from mysqlprof.report import numbers
-from mysqlprof.report.safe import visible
+from mysqlprof.report.templating import environment
 from mysqlprof.report.words import moment, wording
 from mysqlprof.rules import Rules
 from mysqlprof.stacks import FoldedStacks, is_kernel, plain_name, short_name
@@ -149,14 +148,7 @@ def _page(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    env = jinja2.Environment(
-        loader=jinja2.PackageLoader("mysqlprof.gallery", "templates"),
-        autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",)),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
+    env = environment("mysqlprof.gallery")
     env.filters |= {
         "share": numbers.share,
         "ratio": numbers.ratio,
@@ -173,10 +165,3 @@ def _environment() -> jinja2.Environment:
         "tool_version": __version__,
     }
     return env
-
-
-def _finalize(value: Any) -> Any:
-    """What every `{{ }}` goes through before it is escaped."""
-    if value is None:
-        return ""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,14 +1,15 @@
 """Exported profiles, read by the tools that they are for."""
 
+import base64
 import json
 import re
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import jsonschema
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from mysqlprof.cache import cache_dir, locked
 from mysqlprof.errors import EnvironmentLacks
@@ -21,32 +22,47 @@ from mysqlprof.store import RunDirectory
 REPORT = Path(__file__).parents[2] / "reports" / "bug-73056"
 CELL = "before_fixed_log-on_prepare-on"
 SPEEDSCOPE = "speedscope@1.25.0"
-SCHEMA = "package/dist/release/file-format-schema.json"
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
-def schema() -> dict[str, object]:
-    """The schema as speedscope publishes it in its package."""
+def speedscope(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The published package, unpacked."""
     folder = cache_dir("tests") / "speedscope-1.25.0"
     try:
         with locked(folder):
-            if not folder.is_dir():
+            if not list(folder.glob("*.tgz")):
                 fetch_npm(SPEEDSCOPE, folder)
     except EnvironmentLacks as error:
         pytest.skip(error.message)
     (archive,) = folder.iterdir()
-    with tarfile.open(archive) as package:
-        file = package.extractfile(SCHEMA)
-        assert file is not None
-        return json.load(file)
+    place = tmp_path_factory.mktemp("speedscope")
+    subprocess.run(["tar", "-xzf", archive, "-C", place], check=True)
+    return place / "package" / "dist" / "release"
 
 
-def test_speedscope_has_its_published_schema(schema: dict[str, object]) -> None:
+def test_speedscope_has_its_published_schema(speedscope: Path) -> None:
+    schema = json.loads((speedscope / "file-format-schema.json").read_text(encoding="utf-8"))
     document = json.loads(export(REPORT, CELL, "speedscope"))
     jsonschema.validate(document, schema)
-    broken = document | {"shared": {}}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(broken, schema)
+        jsonschema.validate(document | {"shared": {}}, schema)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_speedscope_opens_it(speedscope: Path, tmp_path: Path) -> None:
+    """From disk, in the way of its own command: by a script that hands the file over."""
+    content = base64.b64encode(export(REPORT, CELL, "speedscope")).decode()
+    handover = f'speedscope.loadFileFromBase64("x.speedscope.json", "{content}")'
+    (tmp_path / "profile.js").write_text(handover)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        page = browser.new_page()
+        page.goto(f"{(speedscope / 'index.html').as_uri()}#localProfilePath={tmp_path}/profile.js")
+        expect(page).to_have_title(f"{CELL} - speedscope", timeout=20_000)
+        browser.close()
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")

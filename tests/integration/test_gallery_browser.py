@@ -1,9 +1,14 @@
 """The gallery in a real browser: from disk and served, its pages work and stay by themselves."""
 
+import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -343,3 +348,26 @@ def test_a_stranger_is_seen(browser: Browser, base: str, tmp_path: Path) -> None
     page.wait_for_timeout(200)
     page.close()
     assert any("Content Security Policy" in line for line in seen.console)
+
+
+def test_served_by_the_verb_until_ctrl_c(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "one")
+    try:
+        libraries()
+    except EnvironmentLacks as error:
+        pytest.skip(error.message)
+    command = [sys.executable, "-m", "mysqlprof", "gallery", "--serve", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as serving:  # fmt: skip
+        assert serving.stderr is not None
+        line = serving.stderr.readline()
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+/", line)
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert answer.headers["Content-Security-Policy"].startswith(POLICY)
+        serving.send_signal(signal.SIGINT)
+        out, errors = serving.communicate(timeout=30)
+    assert serving.returncode == 130
+    assert json.loads(out)["profiles"] == 2
+    assert "Traceback" not in errors

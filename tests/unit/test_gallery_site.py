@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from report_factory import (
+    NORMAL,
     SLOW,
     SLOW_STACKS,
     folded,
@@ -15,6 +16,7 @@ from report_factory import (
 )
 
 from mysqlprof.attribution import load_rules
+from mysqlprof.changes import CellComparison
 from mysqlprof.errors import UsageError
 from mysqlprof.gallery.data import index_script, script, shares_by_name
 from mysqlprof.gallery.entry import entry
@@ -195,3 +197,31 @@ def test_a_kind_is_a_number_of_the_palette(tmp_path: Path, libraries: Path) -> N
     for name, kind in zip(data["frames"], data["kinds"], strict=True):
         frame = name + ("_[k]" if kinds[int(kind)] == "kernel" else "")
         assert kinds[int(kind)] == load_rules().kind(frame)
+
+
+def test_a_bisection_says_of_each_version_whether_it_shows_the_symptom() -> None:
+    reports = Path(__file__).parents[2] / "reports"
+    ((found,), _) = find_runs([reports / "bug-73056-bisect"])
+    entries = [entry(found, info, set()) for info in found.directory.profiles()]
+    words = {e.version: e.verdict.word for e in entries}
+    assert words["8.0.15"] == "shows it"
+    assert words["8.0.31"] == "does not show it"
+
+
+def test_an_upgrade_says_of_each_cell_what_became_of_it(tmp_path: Path) -> None:
+    row = CellComparison(
+        cell="x", levels={}, before_cell=SLOW, after_cell=NORMAL, ratio=0.5, verdict="faster"
+    )
+    made = make_run(tmp_path / "one", comparison=[row])
+    ((found,), _) = find_runs([made.path])
+    after, before = (entry(found, info, set()) for info in found.directory.profiles())
+    assert (after.cell, after.is_numerator, after.ratio) == (NORMAL, True, 0.5)
+    assert (before.cell, before.is_numerator, before.ratio) == (SLOW, False, 0.5)
+    assert after.verdict.word == before.verdict.word == "faster"
+
+
+def test_a_run_that_judges_nothing_is_not_inconclusive(tmp_path: Path) -> None:
+    made = make_run(tmp_path / "one", verdict="inconclusive", claims=[])
+    ((found,), _) = find_runs([made.path])
+    info = found.directory.profiles()[0]
+    assert entry(found, info, set()).verdict.word == "Not judged"
