@@ -1,6 +1,7 @@
 """Data files: scripts that hand one value to the page. JSON in ASCII is JavaScript as it stands."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,14 @@ from mysqlprof.gallery.entry import Entry
 from mysqlprof.palette import KINDS
 from mysqlprof.report.safe import visible
 from mysqlprof.rules import Rules
-from mysqlprof.stacks import FoldedStacks, is_kernel, plain_name, short_name
+from mysqlprof.stacks import FoldedStacks, Stack, is_kernel, plain_name, short_name
 from mysqlprof.statistics import THRESHOLDS
 
 LEAST_SHARE = 0.001
 """Functions with a smaller inclusive share are in a profile's page and not in the index."""
 
+_DEEPEST = 1000
+"""Frames of a stack that are compared: aligning costs the square of its depth."""
 _THRESHOLDS = ("changed_function_ratio", "changed_function_share", "changed_function_q")
 
 
@@ -40,7 +43,12 @@ def aligned_script(entry: Entry, stacks: FoldedStacks, rules: Rules) -> str:
         "msPerSample": entry.ms_per_sample,
         "workUnit": visible(entry.work_unit),
     }
-    return script("profile", f"{entry.id}.aligned", found | _stacks(align(stacks).stacks, rules))
+    cut: Counter[Stack] = Counter()
+    for stack, count in stacks.items():
+        cut[stack[:_DEEPEST]] += count
+    return script(
+        "profile", f"{entry.id}.aligned", found | _stacks(align(FoldedStacks(cut)).stacks, rules)
+    )
 
 
 def _stacks(stacks: FoldedStacks, rules: Rules) -> dict[str, Any]:

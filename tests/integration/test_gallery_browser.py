@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -29,16 +30,19 @@ from report_factory import (
     profile_info,
 )
 
+from mysqlprof.cache import cache_dir, locked
 from mysqlprof.diff import difference
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.gallery.find import find_runs
 from mysqlprof.gallery.pages import POLICY
 from mysqlprof.gallery.site import build_site
+from mysqlprof.packages import fetch_npm
 from mysqlprof.serve import Server
 from mysqlprof.stored_profile import open_profile
 from mysqlprof.web_assets import libraries
 
 ROOT = Path(__file__).parents[2]
+AXE = "axe-core@4.14.1"
 _CONTROL = "after_default_log-on_prepare-on"
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _HOSTILE = "<img src=x onerror=alert(1)>"
@@ -61,6 +65,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_matrix_run(place / "runs" / "matrix")
     deep = folded({";".join(f"f{i}" for i in range(3_000)): 5, "f0": 5})
     odd.write_profile(profile_info("deep", deep), deep, None)
+    many = folded({f"main;f{i}": 1 for i in range(25_000)} | {"main;wide": 25_000})
+    odd.write_profile(profile_info("many", many), many, None)
     runs, _ = find_runs([place / "runs"])
     return build_site(runs, found, place / "site").path
 
@@ -144,7 +150,7 @@ def frames(page: Page, graph: str = "graph") -> set[str]:
 def test_cards_filter_and_sort(visit) -> None:
     page = visit("index.html")
     shown = page.locator(".card:visible")
-    expect(shown).to_have_count(4)
+    expect(shown).to_have_count(5)
     assert shown.locator("img").evaluate_all("images => images.every(i => i.naturalWidth > 0)")
     page.select_option("[data-filter=setting]", "slow_query_log=off")
     expect(shown).to_have_count(1)
@@ -164,7 +170,7 @@ def test_a_function_is_found_in_all_profiles_with_its_share(visit) -> None:
     expect(shown).to_have_count(1)
     expect(shown.locator(".share")).to_have_text(f"{100 * _SHARE:.1f}\u202f%String::replace")
     page.fill("#function", "/^(main|do_command)$/")
-    expect(shown).to_have_count(3)
+    expect(shown).to_have_count(4)
     page.fill("#function", "img")
     expect(shown).to_have_count(1)
     expect(shown.locator(".share")).to_contain_text(_HOSTILE)
@@ -328,6 +334,49 @@ def test_a_very_deep_stack_is_cut_and_said(visit) -> None:
     page = visit("profiles/odd-deep.html")
     expect(page.locator("#graph-readout")).to_contain_text("deeper than 300 frames")
     assert page.locator("#graph g.frame").count() == 301
+
+
+def test_the_smallest_of_very_many_frames_are_searched_though_not_drawn(visit) -> None:
+    page = visit("profiles/odd-many.html")
+    expect(page.locator("#graph-readout")).to_contain_text("1 samples and fewer are not drawn")
+    page.fill("#search", "/^f[0-9]+$/")
+    expect(page.locator("#found")).to_have_text("found in 50.0\u202f% of samples")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(browser: Browser, base: str, scheme: str) -> None:
+    context = browser.new_context(
+        base_url=base, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    for path in (
+        "index.html#function=replace",
+        f"profiles/one-{SLOW}.html#search=realloc",
+        f"compare.html#a=one-{SLOW}&b=one-{NORMAL}&mode=both",
+        "licences.html",
+    ):
+        page.goto(base + path)
+        page.wait_for_timeout(300)
+        page.evaluate(_axe())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == [], path
+    context.close()
+
+
+def _axe() -> str:
+    """axe-core's script, out of its published package."""
+    folder = cache_dir("tests") / AXE.replace("@", "-")
+    try:
+        with locked(folder):
+            if not list(folder.glob("*.tgz")):
+                fetch_npm(AXE, folder)
+    except EnvironmentLacks as error:
+        pytest.skip(error.message)
+    (archive,) = folder.iterdir()
+    with tarfile.open(archive) as package:
+        script = package.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
 
 
 @pytest.mark.parametrize("path", ["index.html", f"profiles/one-{SLOW}.html", "compare.html"])

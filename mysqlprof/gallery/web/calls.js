@@ -3,6 +3,7 @@
 gallery.calls = (() => {
   const KINDS = ["bug", "server", "libc", "kernel", "unknown"];
   const DEEPEST = 300;
+  const DRAWN = 20000;
 
   // [frame numbers from the root, count] of each distinct stack.
   function* stacksOf(profile) {
@@ -74,6 +75,27 @@ gallery.calls = (() => {
     return root;
   };
 
+  // Leaves the smallest frames of a very large tree undrawn; `all` still has them. The largest value
+  // that was left out, 0 where all are drawn.
+  const thin = (root) => {
+    const values = [], open = [root];
+    while (open.length) {
+      const here = open.pop();
+      values.push(here.value);
+      open.push(...here.children);
+    }
+    if (values.length <= DRAWN) return 0;
+    const least = values.sort((a, b) => b - a)[DRAWN];
+    open.push(root);
+    while (open.length) {
+      const here = open.pop();
+      here.all = here.children;
+      here.children = here.all.filter((child) => child.value > least);
+      open.push(...here.all);
+    }
+    return least;
+  };
+
   // Key -> samples with the function anywhere in their stack, once each.
   const inclusive = (profile) => {
     const keys = keysOf(profile);
@@ -86,5 +108,5 @@ gallery.calls = (() => {
     return found;
   };
 
-  return { tree, weigh, inclusive };
+  return { tree, weigh, thin, inclusive };
 })();

@@ -73,7 +73,11 @@ addEventListener("DOMContentLoaded", () => {
     byId("one-title").replaceChildren(...title(0), ...(sides() ? [] : [" → ", ...title(1)]));
     byId("two-title").replaceChildren(...title(1));
     if (sides()) {
-      profiles.forEach((p, side) => graphs[side].draw(calls.weigh(calls.tree([p], options), ([count]) => count)));
+      profiles.forEach((p, side) => {
+        const tree = calls.weigh(calls.tree([p], options), ([count]) => count);
+        calls.thin(tree);
+        graphs[side].draw(tree);
+      });
     } else {
       const cost = (counts, side) => counts[side] * compared.sides[side].worth;
       const widths = {
@@ -81,10 +85,11 @@ addEventListener("DOMContentLoaded", () => {
         to: (counts) => cost(counts, 1),
         both: (counts) => cost(counts, 0) + cost(counts, 1),
       };
-      const tree = calls.tree(profiles, options);
+      const tree = calls.weigh(calls.tree(profiles, options), widths[controls.mode.value]);
+      calls.thin(tree);
       difference.mark(tree, compared.sides, compared.functions, thresholds);
       graphs[1].draw(null);
-      graphs[0].draw(calls.weigh(tree, widths[controls.mode.value]));
+      graphs[0].draw(tree);
     }
   };
   const search = (matching) => {

@@ -94,7 +94,7 @@ gallery.flame = (container, readout, { onZoom = () => {}, colour, words }) => {
     while (open.length) {
       const node = open.pop();
       if (node.path && matching(node.full)) found += node.value;
-      else open.push(...node.children);
+      else open.push(...(node.all || node.children));
     }
     return found;
   };

@@ -11,9 +11,13 @@ addEventListener("DOMContentLoaded", () => {
   });
 
   const draw = (reverse) => {
-    const root = gallery.calls.tree([data], { reverse });
-    flame.draw(gallery.calls.weigh(root, ([count]) => count));
-    flame.rest(root.cut ? "Stacks deeper than 300 frames are cut here; the folded text has them whole." : "");
+    const root = gallery.calls.weigh(gallery.calls.tree([data], { reverse }), ([count]) => count);
+    const least = gallery.calls.thin(root);
+    const notes = [];
+    if (root.cut) notes.push("Stacks deeper than 300 frames are cut here; the folded text has them whole.");
+    if (least) notes.push(`Frames of ${gallery.count(least)} ${data.unit} and fewer are not drawn; a search counts them.`);
+    flame.draw(root);
+    flame.rest(notes.join(" "));
   };
   const search = (matching) => {
     const count = flame.search(matching);
