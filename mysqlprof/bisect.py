@@ -78,7 +78,7 @@ def bisect(
         )
     first = prepare(derive(definition, [bad], request), request, progress)
     with (
-        open_driver(request.driver_text) as driver,
+        open_driver(first.driver) as driver,
         open_backend(request.backend, first.options.run_id, progress.step) as backend,
     ):
         candidates = candidates_of(bad, good, backend.provides)

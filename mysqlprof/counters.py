@@ -1,6 +1,7 @@
 """What the server and the kernel counted over one execute, and over the whole run."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -12,8 +13,6 @@ from mysqlprof.model import Caveat
 from mysqlprof.servers.admin import Admin
 from mysqlprof.statistics import THRESHOLDS
 
-_STATUS = ("Com_stmt_execute", "Com_stmt_prepare", "Com_insert", "Innodb_rows_inserted")
-
 
 @dataclass(frozen=True)
 class Counters:
@@ -23,8 +22,9 @@ class Counters:
     values: dict[str, int]
 
     @classmethod
-    def read(cls, admin: Admin, pid: int) -> Self:
-        values = admin.status(_STATUS)
+    def read(cls, admin: Admin, pid: int, names: Iterable[str]) -> Self:
+        """`names` are the status counters that are wanted."""
+        values = admin.status(names)
         try:
             times = psutil.Process(pid).cpu_times()
             values["cpu_ms"] = round((times.user + times.system) * 1000)

@@ -4,16 +4,29 @@ import csv
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TextIO
+
+from mysqlprof.frozen import Frozen
 
 
 def write(path: Path, table: Iterable[Iterable[str]]) -> None:
     """Under a temporary name, then renamed: nobody meets half a file."""
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(
-            [_not_a_formula(value) for value in row] for row in table
-        )
+        dump(file, table)
     os.replace(temporary, path)
+
+
+def dump(file: TextIO, table: Iterable[Iterable[str]]) -> None:
+    csv.writer(file, lineterminator="\n").writerows(
+        [_not_a_formula(value) for value in row] for row in table
+    )
+
+
+def table_of(kind: type[Frozen], rows: Iterable[Frozen]) -> list[list[str]]:
+    """A column a field of the model, below a line of their names."""
+    values = ([text(value) for value in row.model_dump().values()] for row in rows)
+    return [list(kind.model_fields), *values]
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -34,7 +47,9 @@ def text(value: object) -> str:
         return "; ".join(map(text, value))
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1000 else f"{value:.3f}"
+    return str(value)
 
 
 def _not_a_formula(value: str) -> str:

@@ -235,6 +235,13 @@ def _npm(facts: HostFacts) -> Check:
     return Check(name, None, "not found", needed_for, _apt(facts, "npm"))
 
 
+def _sysbench(facts: HostFacts) -> Check:
+    name, needed_for = "sysbench", "the scenarios oltp_read_write and oltp_point_select"
+    if program := facts.programs.get("sysbench"):
+        return Check(name, True, f"sysbench {program.version}", needed_for)
+    return Check(name, None, "not found", needed_for, _apt(facts, "sysbench"))
+
+
 def _docker(facts: HostFacts) -> Check:
     name, needed_for = "Docker", "servers in containers (--backend local does without)"
     engine = facts.engine
@@ -287,6 +294,17 @@ def _busybox(facts: HostFacts) -> Check:
         return Check(name, True, f"busybox {program.version}", needed_for)
     ok = False if facts.engine.state == "answers" else None
     return Check(name, ok, "not found", needed_for, _apt(facts, "busybox-static"))
+
+
+def _wire(facts: HostFacts) -> Check:
+    name, needed_for = "wire capture", "what goes over the network (--evidence full)"
+    program = facts.programs.get("tcpdump")
+    if program is None:
+        return Check(name, False, "no tcpdump", needed_for, _apt(facts, "tcpdump"))
+    if facts.captures:
+        return Check(name, True, f"tcpdump {program.version}", needed_for)
+    mend = _sudo(facts, f"setcap cap_net_raw=ep {os.path.realpath(program.path)}")
+    return Check(name, False, "tcpdump may not capture: no CAP_NET_RAW", needed_for, mend)
 
 
 def _disk(facts: HostFacts) -> Check:
@@ -387,6 +405,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "JDK": _jdk,
     "Maven": _maven,
     "npm": _npm,
+    "sysbench": _sysbench,
     "Docker": _docker,
     "mysqld's libraries": _libraries,
     "busybox": _busybox,
@@ -395,6 +414,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "link delay": _delay,
     "OpenVPN": _openvpn,
     "MySQL Router": _router,
+    "wire capture": _wire,
     "disk": _disk,
     "memory disk": _memory_disk,
     "CPU governor": _governor,

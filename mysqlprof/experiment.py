@@ -17,6 +17,7 @@ import pymysql
 
 from mysqlprof import __version__
 from mysqlprof.attribution import Rules, attribute, load_rules
+from mysqlprof.capturing import Captures, Subject, captured_cells
 from mysqlprof.counters import Counters, StolenTime
 from mysqlprof.drivers.base import Driver, DriverFailed
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
@@ -43,8 +44,8 @@ from mysqlprof.servers.base import Backend, Server
 from mysqlprof.stacks import FoldedStacks
 from mysqlprof.statistics import THRESHOLDS
 from mysqlprof.store import RunDirectory
-from mysqlprof.verdict import Measured, judge_run
-from mysqlprof.workload import Workload
+from mysqlprof.verdict import Measured, judge_run, ratios_undecided
+from mysqlprof.workloads.base import Workload, amount, stored_facts
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class RunOptions:
     """Role -> image reference of the user's own."""
     perf: PerfOptions | None = None
     """None: measure times only."""
+    evidence: frozenset[str] = frozenset()
+    """What is gathered after the profiles: names of request.EVIDENCE."""
     complete: Callable[[Run, Measured], Run] = lambda run, _: run
     """Adds what is derived from the whole run, each time before it is written."""
     check_servers: Callable[[Sequence[ServerInfo]], None] = lambda _: None
@@ -117,6 +120,7 @@ class _Experiment:
         self._servers: dict[str, _Running] = {}
         self._trials: list[TrialResult] = []
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
+        self._captures = Captures(bench.run_dir) if "wire" in bench.options.evidence else None
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
         self._clock = TrialClock()
@@ -140,6 +144,8 @@ class _Experiment:
                     self._run_more_rounds()
                 with self._timed("profiled"):
                     self._profile_cells()
+                with self._timed("evidence"):
+                    self._gather_evidence()
                 self._check_identities()
             except Interrupted:
                 status = "interrupted"
@@ -208,14 +214,10 @@ class _Experiment:
             self._caveats.append(Caveat(kind="more_rounds", text=text))
 
     def _ratios_undecided(self) -> bool:
-        if self._options.undecided(self._measured()):
+        measured = self._measured()
+        if self._options.undecided(measured):
             return True
-        by_ratio = {claim.id for claim in self._plan.scenario.claims if claim.contrasts}
-        claims = judge_run(self._measured(), self._rules).claims
-        return any(
-            claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
-            for claim in claims
-        )
+        return ratios_undecided(self._plan.scenario, judge_run(measured, self._rules))
 
     def _profile_cells(self) -> None:
         perf = self._options.perf
@@ -242,10 +244,32 @@ class _Experiment:
     def _lacking(self, cell_id: str) -> str:
         return "flame graph" if cell_id in self._profiles else "profile"
 
+    # --- further evidence: the wire ---
+
+    def _gather_evidence(self) -> None:
+        if self._captures:
+            self._capture_cells(self._captures)
+
+    def _capture_cells(self, captures: Captures) -> None:
+        cells = captured_cells(self._plan)
+        if not cells:
+            text = "no claim of the scenario is about the wire: nothing was captured"
+            self._caveats.append(Caveat(kind="wire", text=text))
+        for number, cell in enumerate(cells):
+            if self._interrupts.requested:
+                return
+            running = self._server_of(cell.id)
+            if running.death:
+                continue
+            self._progress.trial(number, len(cells), f"capture {cell.id}", None)
+            subject = Subject(cell.id, running.server.endpoint, self._trial)
+            with self._server_may_die(cell.id):
+                self._caveats += captures.add(subject)
+
     # --- one trial ---
 
     def _trial(self, spec: TrialSpec, window: AbstractContextManager[None]) -> TrialResult:
-        """Empty the table, set the switches, prepare anew, execute, check what arrived.
+        """Clear the last one's rows, set the switches, prepare anew, execute, check what arrived.
 
         Each trial has a connection and a statement of its own: the server decides at prepare
         whether it will rebuild the text, and a statement's first executes leave memory behind
@@ -254,16 +278,19 @@ class _Experiment:
         cell = self._plan.cell(spec.cell)
         running = self._server_of(cell.id)
         admin = running.admin
-        admin.query(self._workload.reset)
+        for statement in self._workload.reset:
+            admin.query(statement)
         for name, value in cell.set.items():
             admin.set_global(name, value)
         endpoint = running.server.endpoint
         driver = self._drivers[cell.driver_name]
-        with driver.session(endpoint, self._workload.statement, cell.driver) as session:
-            before = Counters.read(admin, running.server.pid)
+        counted = self._workload.counters
+        task = self._workload.task(self._trials_on(running))
+        with driver.session(endpoint, task, cell.driver) as session:
+            before = Counters.read(admin, running.server.pid, counted)
             with window:
                 execution = session.execute()
-            after = Counters.read(admin, running.server.pid)
+            after = Counters.read(admin, running.server.pid, counted)
             prepare_ms = session.prepare_ms
         self._check_arrival(cell, admin)
         result = TrialResult(
@@ -276,29 +303,31 @@ class _Experiment:
             prepare_ms=prepare_ms,
             rows_written=execution.affected_rows,
             status=after.since(before),
+            metrics=dict(execution.metrics),
         )
-        self._check_protocol(cell, result)
+        self._check_counters(cell, result)
         self._trials.append(result)
         self._run_dir.write_trials(self._trials, {c.id: c.levels for c in self._plan.cells})
         return result
 
+    def _trials_on(self, running: _Running) -> int:
+        return sum(self._server_of(trial.cell) is running for trial in self._trials)
+
     def _check_arrival(self, cell: CellSpec, admin: Admin) -> None:
-        rows, checksum = (int(value) for value in admin.query(self._workload.check)[0])
-        if (rows, checksum) != self._workload.expected:
+        arrival = self._workload.arrival
+        failure = arrival.failure(admin.query(arrival.query)[0]) if arrival else ""
+        if failure:
             raise ServerFailed(
-                f"{cell.id}: {rows} rows with checksum {checksum} arrived,"
-                f" expected {self._workload.expected[0]} with {self._workload.expected[1]}",
+                f"{cell.id}: {failure}",
                 "the timing would mean nothing; this is a bug in the driver or in mysqlprof",
             )
 
-    def _check_protocol(self, cell: CellSpec, result: TrialResult) -> None:
-        """Who prepared is a studied factor: the server's own counter must agree."""
-        wanted = int(bool(cell.driver.get("server_prepare", False)))
-        found = result.status.get("Com_stmt_execute")
-        if found != wanted:
+    def _check_counters(self, cell: CellSpec, result: TrialResult) -> None:
+        wrong = self._workload.disagreement(cell.driver, result.status, result.metrics)
+        if wrong:
             raise ServerFailed(
-                f"{cell.id}: the server counted {found} COM_STMT_EXECUTE, expected {wanted}",
-                "the driver did not prepare where the cell says; check its options",
+                f"{cell.id}: {wrong}",
+                "the driver did not do what the cell says; check its options",
             )
 
     # --- one profile ---
@@ -316,7 +345,8 @@ class _Experiment:
         self._profiles[cell.id] = (info, stacks)
         svg = None
         try:
-            svg = flame_graph(info, stacks, cell.levels, running.info.version)
+            work = amount(self._workload, info.executes)
+            svg = flame_graph(info, stacks, cell.levels, running.info.version, work)
         finally:  # a picture that cannot be drawn does not cost the profile
             self._run_dir.write_profile(info, stacks, svg)
             self._write_attribution()
@@ -406,6 +436,7 @@ class _Experiment:
             self._trials,
             self._launches.of_cell,
             self._profiles,
+            wire=self._captures.commands if self._captures else None,
         )
 
     def _missing(self, status: RunStatus) -> list[str]:
@@ -423,7 +454,7 @@ class _Experiment:
             missing += [
                 f"{cell}: profile" for cell in self._plan.profiled if cell not in self._profiles
             ]
-        return missing
+        return missing + (self._captures.missing(self._plan) if self._captures else [])
 
     def _write(self, status: RunStatus) -> Run:
         judged = judge_run(self._measured(), self._rules)
@@ -444,7 +475,7 @@ class _Experiment:
             ),
             driver=self._drivers[""].describe() if "" in self._drivers else {},
             drivers={name: d.describe() for name, d in self._drivers.items() if name},
-            workload=self._workload.facts(),
+            workload=stored_facts(self._workload),
             environment=dict(self._options.environment),
             servers=[running.info for running in self._servers.values()],
             cells=judged.cells,

@@ -117,6 +117,8 @@ class HostFacts(Frozen):
     engine: EngineFacts
     programs: dict[str, Program]
     """Those that were found, of _programs' and flamegraph.pl."""
+    captures: bool
+    """tcpdump may capture on the loopback interface."""
     libraries: dict[str, str]
     """MYSQLD_LIBRARIES -> the soname found; empty where there is none."""
     libc_symbols: bool
@@ -205,6 +207,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
         engine = pool.submit(probe.engine)
         perf = pool.submit(_perf_facts, probe)
         programs = pool.submit(_programs, probe)
+        captures = pool.submit(_captures, probe)
         return HostFacts(
             cpu_model=_cpu_model(probe),
             cores=len(os.sched_getaffinity(0)),
@@ -238,6 +241,7 @@ def collect(probe: Probe | None = None) -> HostFacts:
             engine=engine.result(),
             programs=programs.result(),
             network=network_facts(probe),
+            captures=captures.result(),
         )
 
 
@@ -320,6 +324,12 @@ def find_flamegraph(probe: Probe | None = None) -> str | None:
     return probe.which("flamegraph.pl") or next(iter(places), None)
 
 
+def _captures(probe: Probe) -> bool:
+    """Listing an interface's link types takes the same permission as capturing on it."""
+    path = probe.which("tcpdump")
+    return path is not None and probe.run(path, "-i", "lo", "-L").code == 0
+
+
 def _perf_facts(probe: Probe) -> PerfFacts | None:
     path = find_perf(probe)
     if path is None:
@@ -358,8 +368,10 @@ def _programs(probe: Probe) -> dict[str, Program]:
         "javac": ("-version",),
         "mvn": ("--version",),
         "npm": ("--version",),
+        "sysbench": ("--version",),
         "perl": ("--version",),
         "busybox": (),
+        "tcpdump": ("--version",),
         "dockerd": ("--version",),
         "ip": ("-V",),
         "openvpn": ("--version",),

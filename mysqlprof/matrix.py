@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mysqlprof import scenario
 from mysqlprof.drivers.base import Driver
-from mysqlprof.drivers.registry import full_name, open_driver
+from mysqlprof.drivers.registry import check_driver, full_name, open_driver
 from mysqlprof.errors import EnvironmentLacks, UsageError
 from mysqlprof.interrupts import Interrupts
 from mysqlprof.model import (
@@ -24,7 +24,7 @@ from mysqlprof.model import (
 )
 from mysqlprof.progress import Progress
 from mysqlprof.reproduce import measure, write_reports
-from mysqlprof.request import Request, customised, prepare
+from mysqlprof.request import Request, customised, prepare, workload_of
 from mysqlprof.servers.backends import open_backend
 from mysqlprof.statistics import Interval, judge
 
@@ -44,6 +44,9 @@ def matrix(
     """
     definition = customised(scenario.load(request.scenario), request)
     wanted = plan_of(definition, servers, drivers)
+    task = workload_of(definition, seed=0).task(0)
+    for name in wanted.drivers:
+        check_driver(name, task)
     trials = request.trials or (definition.trials if request.quick else _TRIALS)
     derived = derive(definition.model_copy(update={"matrix": wanted}), trials)
     with ExitStack() as stack:

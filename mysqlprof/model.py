@@ -12,15 +12,17 @@ from pydantic import Field
 
 from mysqlprof.changes import CellComparison, Upgrade
 from mysqlprof.frozen import Frozen
+from mysqlprof.workload_spec import WorkloadSpec
 
 SCHEMA_VERSION = 1
 
-Verdict = Literal["reproduced", "not_reproduced", "inconclusive"]
+Verdict = Literal["reproduced", "not_reproduced", "inconclusive", "measured"]
+"""The last is for scenarios that claim nothing: all that they compare was measured."""
 ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
-DriverName = Literal["connector-j", "python", "go", "node"]
+DriverName = Literal["connector-j", "python", "go", "node", "sysbench"]
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------
@@ -49,14 +51,6 @@ class Factor(Frozen):
     levels: dict[str, Level]
 
 
-class WorkloadSpec(Frozen):
-    kind: Literal["prepared-insert"]
-    rows: int = Field(gt=0)
-    columns: int = Field(gt=0)
-    value_bytes: int = Field(gt=0)
-    """Bytes in each value of a text column."""
-
-
 class ServerRole(Frozen):
     version: str
     note: str = ""
@@ -73,7 +67,8 @@ class Contrast(Frozen):
 
 
 class ClaimSpec(Frozen):
-    """A sentence with a measurable condition. Exactly one subject: contrasts, category or path.
+    """A sentence with a measurable condition. Exactly one subject: contrasts, category, path or
+    wire.
 
     It holds when the whole interval lies on the right side of the bound, does not hold when
     the whole interval lies on the wrong side, and cannot be told otherwise.
@@ -85,6 +80,10 @@ class ClaimSpec(Frozen):
     cells: list[dict[str, str]] = []
     category: str = ""
     path: list[str] = []
+    wire: str = ""
+    """A protocol command: of the time that the client spends on the statement's commands, the
+    share spent waiting for the first byte of the response to this one. Judged only in runs that
+    were asked for it."""
     above: float | None = None
     below: float | None = None
     essential: bool = True
@@ -169,6 +168,8 @@ class Scenario(Frozen):
     """One sentence, used by the report once the claims hold."""
     remedies: list[str] = []
     workload: WorkloadSpec
+    driver: str = "connector-j"
+    """What reaches the servers unless the user says otherwise, as --driver names it."""
     trials: int = Field(ge=1)
     max_trials: int = 0
     """Rounds may be added up to so many trials a cell while a ratio cannot be told."""
@@ -205,7 +206,7 @@ class CellSpec(Frozen):
         return self.levels["server"]
 
 
-TrialKind = Literal["warmup", "timed", "profiled"]
+TrialKind = Literal["warmup", "timed", "profiled", "probed"]
 
 
 @dataclass(frozen=True)
@@ -326,11 +327,14 @@ class TrialResult(Frozen):
     kind: TrialKind
     profiled: bool
     elapsed_ms: float
-    """The execute alone, on the client's monotonic clock."""
+    """The work alone, on the client's monotonic clock."""
     prepare_ms: float
-    rows_written: int
+    rows_written: int | None
+    """None where the driver does not say."""
     status: dict[str, int] = {}
-    """Server-side status deltas over the execute."""
+    """Server-side status deltas over the work."""
+    metrics: dict[str, float] = {}
+    """Further figures of the driver's, with their unit in the name: `latency_p95_ms`."""
 
 
 class ProfileInfo(Frozen):
@@ -349,6 +353,7 @@ class ProfileInfo(Frozen):
     unresolved_leaf: float
     window_s: float
     executes: int
+    """Trials in the window; run.json's `workload.units_per_trial` says what each was."""
     perf_version: str
     profiled_ms: list[float] = []
     """Elapsed time of each profiled execute: compared with the timed ones, it is the cost of
@@ -368,6 +373,8 @@ class CellResult(Frozen):
     profiled_ms: float | None = None
     recording_cost: float | None = None
     """Median profiled over median unprofiled elapsed time."""
+    metrics: dict[str, float] = {}
+    """Medians of the timed trials' metrics."""
 
 
 class ContrastResult(Frozen):

@@ -58,9 +58,12 @@ def record_profile(
 
 
 def flame_graph(
-    info: ProfileInfo, stacks: FoldedStacks, levels: Mapping[str, str], version: str
+    info: ProfileInfo, stacks: FoldedStacks, levels: Mapping[str, str], version: str, work: str
 ) -> str | None:
-    """The profile as SVG, named after server and cell; None where there is nothing to draw."""
+    """The profile as SVG, named after server and cell; None where there is nothing to draw.
+
+    `work` says what was done in the window: "3 executes".
+    """
     if stacks.total == 0:
         return None
     named = ", ".join(f"{factor} {level}" for factor, level in levels.items() if factor != "server")
@@ -68,7 +71,7 @@ def flame_graph(
         stacks,
         title=f"MySQL {version}: {named}",
         subtitle=f"{info.samples:,} samples of {info.event} at {info.frequency_hz} Hz"
-        f" in {info.executes} executes ({info.window_s:.2f} s)",
+        f" in {work} ({info.window_s:.2f} s)",
     )
 
 

@@ -23,10 +23,10 @@ def reproduce(request: Request, progress: Progress, interrupts: Interrupts) -> t
     Everything that can be refused is refused before anything is started or written.
     """
     prepared = prepare(customised(scenario.load(request.scenario), request), request, progress)
-    if request.driver == "connector-j":
+    if prepared.driver.startswith("connector-j"):
         doctor.require_java()
     with (
-        open_driver(request.driver_text) as driver,
+        open_driver(prepared.driver) as driver,
         open_backend(request.backend, prepared.options.run_id, progress.step) as backend,
     ):
         run, run_dir = measure(prepared, {"": driver}, backend, request, progress, interrupts)

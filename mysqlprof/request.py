@@ -4,8 +4,11 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from mysqlprof import doctor, host, scenario
+from mysqlprof.drivers.registry import check_driver
+from mysqlprof.errors import UsageError
 from mysqlprof.experiment import RunOptions
 from mysqlprof.model import BackendChoice, DriverName, Limits, Plan, Scenario
 from mysqlprof.probes.perf import PerfOptions
@@ -13,13 +16,20 @@ from mysqlprof.progress import Progress
 from mysqlprof.servers import catalog
 from mysqlprof.servers.backends import engine_answers
 from mysqlprof.servers.container_files import cnf_settings
+from mysqlprof.sizes import parse_size
 from mysqlprof.store import RunDirectory
-from mysqlprof.workload import Workload, make, parse_size
+from mysqlprof.workload_spec import WorkloadSpec
+from mysqlprof.workloads import make
+from mysqlprof.workloads.base import Workload
+
+EVIDENCE = frozenset({"wire"})
+"""What --evidence full gathers."""
 
 _QUICK_TRIALS = 5
 _QUICK_WARMUPS = 2
 _QUICK_SAMPLES = 400
-_QUICK_VALUE_BYTES = 64
+_SIZES = ("rows", "columns", "value_bytes", "threads", "events")
+"""Of workloads, as options: each kind has some of them."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +41,13 @@ class Request:
     before: str = ""
     after: str = ""
     images: dict[str, str] = field(default_factory=dict)
-    driver: DriverName = "connector-j"
+    driver: DriverName | None = None
     driver_version: str = ""
     rows: int | None = None
     columns: int | None = None
     value_bytes: int | None = None
+    threads: int | None = None
+    events: int | None = None
     trials: int | None = None
     seed: int | None = None
     out: Path | None = None
@@ -45,14 +57,10 @@ class Request:
     profile: bool = True
     call_graph: str = "dwarf,16384"
     frequency_hz: int = 999
+    evidence: Literal["none", "full"] = "none"
     cpus: float | None = None
     memory: str = ""
     command: tuple[str, ...] = ()
-
-    @property
-    def driver_text(self) -> str:
-        """The driver as `open_driver` takes it."""
-        return f"{self.driver}:{self.driver_version}" if self.driver_version else self.driver
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ class Prepared:
 
     plan: Plan
     workload: Workload
+    driver: str
+    """Of the cells that name none, as `open_driver` takes it."""
     out: Path
     options: RunOptions
 
@@ -73,24 +83,20 @@ def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepa
     seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
     plan = scenario.plan(definition, seed=seed, toggle=request.toggle, profile=request.profile)
     workload = workload_of(definition, seed)
+    driver = driver_of(definition, request)
+    check_driver(driver, workload.task(0))
     for role in definition.servers.values():
         if role.version:
             catalog.find(role.version)
     out = request.out or default_directory(definition)
     RunDirectory.check_free(out, force=request.force)
-    return Prepared(plan, workload, out, _run_options(request, progress))
+    return Prepared(plan, workload, driver, out, _run_options(request, progress))
 
 
 def customised(definition: Scenario, request: Request) -> Scenario:
     """The scenario with the user's sizes and versions."""
-    sizes = {
-        "rows": request.rows,
-        "columns": request.columns,
-        "value_bytes": request.value_bytes or (_QUICK_VALUE_BYTES if request.quick else None),
-    }
-    workload = definition.workload.model_copy(
-        update={key: value for key, value in sizes.items() if value is not None}
-    )
+    workload = definition.workload.quick() if request.quick else definition.workload
+    workload = _resized(workload, definition.name, request)
     versions = {"before": request.before, "after": request.after}
     servers = {
         role: server.model_copy(
@@ -112,12 +118,39 @@ def customised(definition: Scenario, request: Request) -> Scenario:
     return definition.model_copy(update=changes)
 
 
+def _resized(workload: WorkloadSpec, scenario_name: str, request: Request) -> WorkloadSpec:
+    """With the sizes that the user gave; UsageError for those that this kind does not have."""
+    given = {name: getattr(request, name) for name in _SIZES}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    foreign = [_option(name) for name in wanted if name not in type(workload).model_fields]
+    if foreign:
+        own = [_option(name) for name in _SIZES if name in type(workload).model_fields]
+        raise UsageError(
+            f"{', '.join(foreign)}: not for scenario {scenario_name}, whose workload is"
+            f" {workload.kind}",
+            f"it takes {', '.join(own)}",
+        )
+    return workload.model_copy(update=wanted)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def driver_of(definition: Scenario, request: Request) -> str:
+    """The driver as `open_driver` takes it: the user's, or else the scenario's."""
+    text = request.driver or definition.driver
+    if not request.driver_version:
+        return text
+    return f"{text.partition(':')[0]}:{request.driver_version}"
+
+
 def _named_cells(definition: Scenario) -> list[dict[str, str]]:
-    """The cells that a claim or the picture needs a profile of."""
-    named = [selector for claim in definition.claims for selector in claim.cells]
+    """The cells that a claim or the picture needs a profile of; all where there is neither."""
+    named = [s for claim in definition.claims if not claim.wire for s in claim.cells]
     if definition.picture:
         named += [definition.picture.slow, definition.picture.normal]
-    return named
+    return named or definition.profile.cells
 
 
 def workload_of(definition: Scenario, seed: int) -> Workload:
@@ -161,4 +194,5 @@ def _run_options(request: Request, progress: Progress) -> RunOptions:
         limits=Limits(request.cpus, parse_size(request.memory) if request.memory else None),
         images=request.images,
         perf=perf,
+        evidence=EVIDENCE if request.evidence == "full" else frozenset(),
     )

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from mysqlprof.errors import UsageError
 from mysqlprof.model import CellSpec, Factor, Level, Plan, Scenario, TrialSpec
+from mysqlprof.wire.protocol import COMMANDS
 
 Selector = Mapping[str, str]
 
@@ -48,7 +49,10 @@ def parse(text: str, origin: str) -> Scenario:
         raise UsageError(f"{origin} is not TOML: {error}", "correct the file") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        table, *rest = first["loc"]
+        # Of a workload pydantic names the kind next, which is no place in the file.
+        place = [table, *(rest[1:] if table == "workload" else rest)]
+        where = ".".join(map(str, place))
         raise UsageError(f"{origin}: {where}: {first['msg']}", "correct the file") from error
     _check_references(scenario, origin)
     return scenario
@@ -167,9 +171,14 @@ def _check_references(scenario: Scenario, origin: str) -> None:
                 raise UsageError(f"{origin}: claim {claim.id!r} names no contrast {name!r}")
         if (claim.above is None) == (claim.below is None):
             raise UsageError(f"{origin}: claim {claim.id!r} needs either `above` or `below`")
-        if [bool(claim.contrasts), bool(claim.category), bool(claim.path)].count(True) != 1:
+        subjects = (claim.contrasts, claim.category, claim.path, claim.wire)
+        if sum(map(bool, subjects)) != 1:
             raise UsageError(
-                f"{origin}: claim {claim.id!r} needs one of contrasts, category or path"
+                f"{origin}: claim {claim.id!r} needs one of contrasts, category, path or wire"
+            )
+        if claim.wire and claim.wire not in COMMANDS.values():
+            raise UsageError(
+                f"{origin}: claim {claim.id!r}: there is no protocol command {claim.wire!r}"
             )
     for selector in selectors:
         for factor, level in selector.items():

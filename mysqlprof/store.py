@@ -26,12 +26,14 @@ from mysqlprof.model import (
     TrialResult,
 )
 from mysqlprof.stacks import FoldedStacks
+from mysqlprof.wire.model import WireCommand
 
 _TRIAL_COLUMNS = [
     "cell", "trial", "round", "kind", "profiled", "elapsed_ms", "prepare_ms", "rows_written",
 ]  # fmt: skip
 _LEVEL = "level."
 _STATUS = "status."
+_METRIC = "metric."
 
 
 class RunDirectory:
@@ -123,20 +125,23 @@ class RunDirectory:
         rows = list(trials)
         factors = list(dict.fromkeys(f for cell in levels.values() for f in cell))
         counters = sorted({name for row in rows for name in row.status})
+        metrics = sorted({name for row in rows for name in row.metrics})
         header = [
             *_TRIAL_COLUMNS,
             *(_LEVEL + f for f in factors),
             *(_STATUS + c for c in counters),
+            *(_METRIC + m for m in metrics),
         ]
         table = [header]
         for row in rows:
             cell = levels[row.cell]
-            plain = row.model_dump(exclude={"status"})
+            plain = row.model_dump(exclude={"status", "metrics"})
             table.append(
                 [
                     *(csvfile.text(plain[column]) for column in _TRIAL_COLUMNS),
                     *(cell.get(f, "") for f in factors),
                     *(str(row.status.get(c, "")) for c in counters),
+                    *(csvfile.text(row.metrics.get(m)) for m in metrics),
                 ]
             )
         csvfile.write(self.path / "trials.csv", table)
@@ -144,17 +149,10 @@ class RunDirectory:
     def read_trials(self) -> list[TrialResult]:
         trials = []
         for row in csvfile.read(self.path / "trials.csv"):
-            status = {
-                key.removeprefix(_STATUS): int(value)
-                for key, value in row.items()
-                if key.startswith(_STATUS) and value
-            }
+            plain = {column: row.get(column) or None for column in _TRIAL_COLUMNS}
+            groups = {"status": _prefixed(row, _STATUS), "metrics": _prefixed(row, _METRIC)}
             try:
-                trials.append(
-                    TrialResult.model_validate(
-                        {column: row.get(column) for column in _TRIAL_COLUMNS} | {"status": status}
-                    )
-                )
+                trials.append(TrialResult.model_validate(plain | groups))
             except ValidationError as error:
                 raise UsageError(
                     f"{self.path / 'trials.csv'} has a broken row for cell {row.get('cell')!r}",
@@ -220,6 +218,25 @@ class RunDirectory:
         path = self.path / "profiles" / f"{cell}.difference-{which}.svg"
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
+    # --- wire.csv ---
+
+    def write_wire(self, rows: Iterable[WireCommand]) -> None:
+        """One row a command of the MySQL protocol, in captured executes."""
+        self._write_rows("wire.csv", WireCommand, rows)
+
+    def read_wire(self) -> list[WireCommand]:
+        """Empty where nothing was captured."""
+        path = self.path / "wire.csv"
+        try:
+            return [
+                WireCommand.model_validate({key: value for key, value in row.items() if value})
+                for row in csvfile.read(path)
+            ]
+        except ValidationError as error:
+            raise UsageError(
+                f"{path} has a broken row", "restore it from a copy, or measure again"
+            ) from error
+
     # --- reports, logs, sums ---
 
     def write_report(self, name: str, text: str) -> Path:
@@ -250,9 +267,12 @@ class RunDirectory:
         return path
 
     def _write_rows(self, name: str, kind: type[Frozen], rows: Iterable[Frozen]) -> None:
-        """A column a field of the model."""
-        values = ([csvfile.text(v) for v in row.model_dump().values()] for row in rows)
-        csvfile.write(self.path / name, [list(kind.model_fields), *values])
+        csvfile.write(self.path / name, csvfile.table_of(kind, rows))
+
+
+def _prefixed(row: dict[str, str], prefix: str) -> dict[str, str]:
+    """The filled cells whose columns have that prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix) and v}
 
 
 def _looks_like_a_run(path: Path) -> bool:

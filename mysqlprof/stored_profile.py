@@ -9,6 +9,16 @@ from mysqlprof.stacks import FoldedStacks
 from mysqlprof.store import RunDirectory
 
 
+def units_of(run: Run, info: ProfileInfo) -> float:
+    """Units of work that a profile was recorded over; 0 where that is not known."""
+    return info.executes * float(run.workload.get("units_per_trial", 1))
+
+
+def unit_of(run: Run) -> str:
+    """Of work: "execute", "transaction"."""
+    return str(run.workload.get("unit", "execute"))
+
+
 @dataclass(frozen=True)
 class StoredProfile:
     path: Path
@@ -24,13 +34,11 @@ class StoredProfile:
     @property
     def units(self) -> float:
         """Units of work that were done while it was recorded; 0 where that is not known."""
-        if self.run is None or self.info is None:
-            return 0.0
-        return self.info.executes * float(self.run.workload.get("units_per_trial", 1))
+        return units_of(self.run, self.info) if self.run and self.info else 0.0
 
     @property
     def unit(self) -> str:
-        return self.run.upgrade.unit if self.run and self.run.upgrade else "execute"
+        return unit_of(self.run) if self.run else ""
 
     @property
     def frequency_hz(self) -> int:

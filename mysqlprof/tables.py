@@ -14,13 +14,20 @@ from mysqlprof.errors import UsageError
 
 
 def trials(run: str | PathLike[str]) -> pd.DataFrame:
-    """One row a trial: cell, kind, elapsed_ms, prepare_ms, `level.*` factors, `status.*` deltas."""
+    """One row a trial: cell, kind, elapsed_ms, prepare_ms, `level.*` factors, `status.*` deltas,
+    `metric.*` figures of the driver's."""
     return _read(Path(run) / "trials.csv", text=("cell", "kind", "level."))
 
 
 def attribution(run: str | PathLike[str]) -> pd.DataFrame:
     """One row a cell, category and function; `function` is empty in a category's own row."""
     return _read(Path(run) / "attribution.csv", text=("cell", "category", "function"))
+
+
+def wire(run: str | PathLike[str]) -> pd.DataFrame:
+    """One row a command of MySQL's protocol in the captured executes; docs/wire.md has the
+    columns."""
+    return _read(Path(run) / "wire.csv", text=("cell", "connection", "command", "status", "sql"))
 
 
 def profile(run: str | PathLike[str], cell: str) -> pd.DataFrame:

@@ -84,6 +84,7 @@ _VERDICTS = {
     "reproduced": ("reproduced", "bold red"),
     "not_reproduced": ("not reproduced", "bold green"),
     "inconclusive": ("inconclusive", "bold yellow"),
+    "measured": ("measured", "bold"),
 }
 _CLAIMS = {
     "holds": ("holds", "green"),
@@ -103,8 +104,9 @@ def print_summary(run: Run, path: Path) -> None:
     OUT.print()
     OUT.print(cell_table(run))
     OUT.print()
-    OUT.print(claim_table(run))
-    OUT.print()
+    if run.claims:
+        OUT.print(claim_table(run))
+        OUT.print()
     print_footnotes(run, path)
 
 

@@ -25,6 +25,7 @@ from mysqlprof.stacks import FoldedStacks
 from mysqlprof.statistics import (
     THRESHOLDS,
     Interval,
+    difference,
     judge,
     median_interval,
     ratio_interval,
@@ -32,6 +33,8 @@ from mysqlprof.statistics import (
     smallest_visible_ratio,
 )
 from mysqlprof.validity import examine
+from mysqlprof.wire.model import WireCommand
+from mysqlprof.wire.summary import statement_commands, wait_share
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Measured:
     servers: Mapping[str, str] = field(default_factory=dict)
     """Cell id -> the name of the server that it ran on."""
     profiles: Mapping[str, tuple[ProfileInfo, FoldedStacks]] = field(default_factory=dict)
+    wire: Sequence[WireCommand] | None = None
+    """Of all captured cells; None where no capture was asked for."""
 
     def timed(self, cell: str) -> list[TrialResult]:
         """In the order they were made."""
@@ -63,16 +68,41 @@ class Judged:
 
 
 def judge_run(measured: Measured, rules: Rules) -> Judged:
+    """Without claims the verdict is whether all that is compared was measured."""
     cells = [_cell_result(measured, cell) for cell in measured.cells]
     contrasts = _contrasts(measured)
-    claims = [_claim(measured, claim, contrasts, rules) for claim in measured.scenario.claims]
-    return Judged(cells, contrasts, claims, _verdict(claims), _caveats(measured, cells))
+    claims = [
+        _claim(measured, claim, contrasts, rules)
+        for claim in measured.scenario.claims
+        if not claim.wire or measured.wire is not None
+    ]
+    verdict = _verdict(claims) if claims else _extent(contrasts)
+    return Judged(cells, contrasts, claims, verdict, _caveats(measured, cells))
+
+
+def ratios_undecided(scenario: Scenario, judged: Judged) -> bool:
+    """Whether more trials could tell more: of a ratio that an essential claim rests on, or, where
+    nothing is claimed, of a headline's."""
+    if not scenario.claims:
+        return any(c.headline and _difference(c) == "cannot_tell" for c in judged.contrasts)
+    by_ratio = {claim.id for claim in scenario.claims if claim.contrasts}
+    return any(
+        claim.essential and claim.id in by_ratio and claim.verdict == "cannot_tell"
+        for claim in judged.claims
+    )
+
+
+def _difference(contrast: ContrastResult) -> str:
+    if contrast.ratio is None or contrast.ci_low is None or contrast.ci_high is None:
+        return "cannot_tell"
+    return difference(Interval(contrast.ratio, contrast.ci_low, contrast.ci_high))
 
 
 def _cell_result(measured: Measured, cell: CellSpec) -> CellResult:
     times = measured.timed_ms(cell.id)
     interval = median_interval(times) if times else None
-    prepares = [t.prepare_ms for t in measured.trials if t.cell == cell.id and t.kind == "timed"]
+    timed = [t for t in measured.trials if t.cell == cell.id and t.kind == "timed"]
+    prepares = [t.prepare_ms for t in timed]
     profile = measured.profiles.get(cell.id)
     profiled = plain_statistics.median(profile[0].profiled_ms) if profile else None
     return CellResult(
@@ -86,7 +116,14 @@ def _cell_result(measured: Measured, cell: CellSpec) -> CellResult:
         prepare_ms=plain_statistics.median(prepares) if prepares else None,
         profiled_ms=profiled,
         recording_cost=profiled / interval.value if profiled and interval else None,
+        metrics=_medians([t.metrics for t in timed]),
     )
+
+
+def _medians(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of each name that all rows have."""
+    shared = set.intersection(*(set(row) for row in rows)) if rows else set()
+    return {name: plain_statistics.median(row[name] for row in rows) for name in sorted(shared)}
 
 
 def _contrasts(measured: Measured) -> list[ContrastResult]:
@@ -132,6 +169,9 @@ def _claim(
     if claim.contrasts:
         parts = [_ratio_part(measured, claim, c) for c in contrasts if c.name in claim.contrasts]
         unit = "x"
+    elif claim.wire:
+        parts = [_wire_part(measured, claim, selector) for selector in claim.cells]
+        unit = "%"
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
         unit = "%"
@@ -201,6 +241,21 @@ def _share_part(
     return _Part(verdict, text, reason)
 
 
+def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    """One execute was captured, so there is no interval: the bound is far from any doubt."""
+    cell = select_one(measured.cells, selector)
+    rows = [row for row in measured.wire or () if cell and row.cell == cell.id]
+    if not rows:
+        return _Part("cannot_tell", "no capture", "the cell was not captured")
+    statement = statement_commands(rows)
+    share = wait_share(statement, claim.wire)
+    if share is None:
+        return _Part("cannot_tell", "no such command", f"{claim.wire} was not seen there")
+    verdict = judge(Interval(share, share, share), above=claim.above, below=claim.below)
+    spent = sum(row.total_ms for row in statement)
+    return _Part(verdict, f"{share * 100:.1f} % of {spent:.1f} ms")
+
+
 def _times(ratio: float) -> str:
     return f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"
 
@@ -210,6 +265,11 @@ def _verdict(claims: list[ClaimResult]) -> Verdict:
     if essential == {"holds"}:
         return "reproduced"
     return "not_reproduced" if "does_not_hold" in essential else "inconclusive"
+
+
+def _extent(contrasts: list[ContrastResult]) -> Verdict:
+    told = contrasts and all(contrast.ratio is not None for contrast in contrasts)
+    return "measured" if told else "inconclusive"
 
 
 def _caveats(measured: Measured, cells: list[CellResult]) -> list[Caveat]:

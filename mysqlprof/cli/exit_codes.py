@@ -10,7 +10,7 @@ def exit_code(run: Run) -> int:
         return 6
     if any(caveat.partial for caveat in run.caveats):
         return 4
-    return 0 if run.verdict == "reproduced" else 5
+    return 0 if run.verdict in ("reproduced", "measured") else 5
 
 
 def matrix_exit_code(run: Run) -> int:

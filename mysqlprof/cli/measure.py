@@ -11,6 +11,8 @@ from mysqlprof.cli.options import (
     ColumnsOption,
     CpusOption,
     DriverOption,
+    EventsOption,
+    EvidenceOption,
     ForceOption,
     FrequencyOption,
     JsonFlag,
@@ -21,6 +23,7 @@ from mysqlprof.cli.options import (
     RowsOption,
     ScenarioArgument,
     SeedOption,
+    ThreadsOption,
     ToggleOption,
     TrialsOption,
     ValueBytesOption,
@@ -45,11 +48,13 @@ def reproduce_verb(
             help="Your own image (official contract) for a role; plain REF is for `before`.",
         ),
     ] = None,
-    driver: DriverOption = "connector-j",
+    driver: DriverOption = None,
     driver_version: Annotated[str, typer.Option(metavar="V", help="Connector/J's version.")] = "",
     rows: RowsOption = None,
     columns: ColumnsOption = None,
     value_bytes: ValueBytesOption = None,
+    threads: ThreadsOption = None,
+    events: EventsOption = None,
     trials: TrialsOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
@@ -59,6 +64,7 @@ def reproduce_verb(
     profile: ProfileOption = True,
     call_graph: CallGraphOption = "dwarf,16384",
     frequency_hz: FrequencyOption = 999,
+    evidence: EvidenceOption = "none",
     cpus: CpusOption = None,
     memory: MemoryOption = "",
     as_json: JsonFlag = False,
@@ -104,7 +110,7 @@ def matrix_verb(
     """Every driver on every server, with server-side prepare and without: which one is hit?"""
     from mysqlprof.matrix import matrix
 
-    request = request_of(context, profile=False, driver="connector-j")
+    request = request_of(context, profile=False, driver=None)
     interrupts: Interrupts = context.obj
     with TerminalProgress(interrupts) as progress:
         run, path = matrix(request, server or [], driver or [], progress, interrupts)
@@ -123,7 +129,7 @@ def bisect_verb(
     every: Annotated[
         bool, typer.Option("--every", help="Measure all versions between, not only a path.")
     ] = False,
-    driver: DriverOption = "connector-j",
+    driver: DriverOption = None,
     backend: BackendOption = "auto",
     rows: RowsOption = None,
     columns: ColumnsOption = None,

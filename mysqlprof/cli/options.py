@@ -55,7 +55,13 @@ ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="Built-in name, or a scenario's .toml file.")
 ]
 
-DriverOption = Annotated[DriverName, typer.Option(help="Client driver.")]
+DriverOption = Annotated[
+    DriverName | None, typer.Option(help="Client driver; the scenario names one.")
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option(min=1, help="Connections of sysbench that work at the same time.")
+]
+EventsOption = Annotated[int | None, typer.Option(min=1, help="Transactions of a sysbench trial.")]
 QuickOption = Annotated[bool, typer.Option(help="Fewer trials, smaller values: a first look.")]
 ProfileOption = Annotated[bool, typer.Option(help="Record perf profiles.")]
 CallGraphOption = Annotated[
@@ -63,6 +69,10 @@ CallGraphOption = Annotated[
     typer.Option(
         metavar="fp|dwarf[,BYTES]", callback=checked_call_graph, help="How perf walks stacks."
     ),
+]
+EvidenceOption = Annotated[
+    Literal["none", "full"],
+    typer.Option(help="After the profiles: the wire of single executes."),
 ]
 FrequencyOption = Annotated[int, typer.Option("--frequency", "-F", min=1, help="Samples a second.")]
 

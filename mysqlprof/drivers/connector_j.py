@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from mysqlprof.cache import cache_dir, locked
-from mysqlprof.drivers.base import Options
 from mysqlprof.drivers.hosted import HostedDriver, built
 from mysqlprof.errors import EnvironmentLacks, MysqlprofError, UsageError
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import fetch_maven, first_line, run
-from mysqlprof.workload import DATABASE
+from mysqlprof.workloads.base import Options
+from mysqlprof.workloads.tasks import DATABASE
 
 DEFAULT_VERSION = "8.0.33"
 

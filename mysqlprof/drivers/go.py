@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from mysqlprof.drivers.base import Options
 from mysqlprof.drivers.hosted import HostedDriver, built, host_sources
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import first_line, require, run
-from mysqlprof.workload import DATABASE
+from mysqlprof.workloads.base import Options
+from mysqlprof.workloads.tasks import DATABASE
 
 _INSTALL = "sudo apt-get install -y --no-install-recommends golang-go"
 # The Go that is here builds the pinned module: no other is fetched, no C compiler is needed.

@@ -16,7 +16,6 @@ decimal, datetime, date), then one line a row; datetimes carry no time zone and 
 are. The last field of PREPARE says who prepares, for hosts whose url does not.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,19 +23,21 @@ from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from mysqlprof import cache
-from mysqlprof.drivers.base import DriverFailed, Execution, Options
+from mysqlprof.drivers.base import DriverFailed, Execution
 from mysqlprof.drivers.line_host import LineHost, line_host
 from mysqlprof.model import Endpoint, Place
-from mysqlprof.workdir import work_directory
-from mysqlprof.workload import Statement
+from mysqlprof.workdir import work_directory, write_private
+from mysqlprof.workloads.base import Options
+from mysqlprof.workloads.tasks import Statement, Task
 
 
 class HostedDriver(ABC):
     """A context manager: the host process lives within it."""
 
+    tasks: ClassVar[tuple[type[Task], ...]] = (Statement,)
     name: str
     version: str
     place: Place = Place()
@@ -81,8 +82,9 @@ class HostedDriver(ABC):
 
     @contextmanager
     def session(
-        self, endpoint: Endpoint, statement: Statement, options: Options
+        self, endpoint: Endpoint, task: Task, options: Options
     ) -> Iterator["_HostedSession"]:
+        assert isinstance(task, Statement)
         self._sessions += 1
         name = f"s{self._sessions}"
         side = "server" if options.get("server_prepare", False) else "client"
@@ -90,7 +92,7 @@ class HostedDriver(ABC):
         product, version = self._host.ask("OPEN", name, url, login)
         self._product = {"product": f"{product} {version}"}
         try:
-            (nanoseconds,) = self._host.ask("PREPARE", name, *self._files.of(statement), side)
+            (nanoseconds,) = self._host.ask("PREPARE", name, *self._files.of(task), side)
             yield _HostedSession(self._host, name, int(nanoseconds) / 1e6)
         finally:
             with suppress(DriverFailed):  # the server has gone: there is nothing left to close
@@ -129,10 +131,7 @@ class StatementFiles:
     def login(self, endpoint: Endpoint) -> str:
         """Path of a file that only its owner can read."""
         path = self._folder / f"{endpoint.host}-{endpoint.port}.login"
-        words = f"{endpoint.user}\n{endpoint.password}\n"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(words)
+        write_private(path, f"{endpoint.user}\n{endpoint.password}\n")
         return str(path)
 
 

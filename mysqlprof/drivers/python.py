@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import mysql.connector
 from mysql.connector.connection import MySQLConnection
 
-from mysqlprof.drivers.base import DriverFailed, Execution, Options, Session
+from mysqlprof.drivers.base import DriverFailed, Execution, Session
 from mysqlprof.model import Endpoint
-from mysqlprof.workload import DATABASE, Statement
+from mysqlprof.workloads.base import Options
+from mysqlprof.workloads.tasks import DATABASE, Statement, Task
 
 
 class ConnectorPython:
+    tasks: ClassVar[tuple[type[Task], ...]] = (Statement,)
+
     def __enter__(self) -> "ConnectorPython":
         return self
 
@@ -31,9 +34,8 @@ class ConnectorPython:
         }
 
     @contextmanager
-    def session(
-        self, endpoint: Endpoint, statement: Statement, options: Options
-    ) -> Iterator[Session]:
+    def session(self, endpoint: Endpoint, task: Task, options: Options) -> Iterator[Session]:
+        assert isinstance(task, Statement)
         with _failures():
             connection = MySQLConnection(
                 host=endpoint.host,
@@ -48,9 +50,9 @@ class ConnectorPython:
             session: Session
             with _failures():
                 if options.get("server_prepare", False):
-                    session = _ServerPrepared(connection, statement)
+                    session = _ServerPrepared(connection, task)
                 else:
-                    session = _ClientPrepared(connection, statement)
+                    session = _ClientPrepared(connection, task)
             yield session
         finally:
             connection.disconnect()

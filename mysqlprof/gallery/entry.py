@@ -15,6 +15,7 @@ from mysqlprof.report.word import Word
 from mysqlprof.report.words import VERDICTS
 from mysqlprof.rules import FrameKind, Rules
 from mysqlprof.stacks import FoldedStacks
+from mysqlprof.stored_profile import unit_of, units_of
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
@@ -66,12 +67,12 @@ class Entry:
     @property
     def ms_per_sample(self) -> float:
         """CPU milliseconds per unit of work that one sample stands for; 0 where it is not known."""
-        work = self.info.executes * float(self.run.workload.get("units_per_trial", 1))
+        work = units_of(self.run, self.info)
         return 1000 / self.info.frequency_hz / work if work and self.info.frequency_hz > 0 else 0.0
 
     @property
     def work_unit(self) -> str:
-        return self.run.upgrade.unit if self.run.upgrade else "execute"
+        return unit_of(self.run)
 
     @property
     def words(self) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from mysqlprof.children import end_with_parent
+from mysqlprof.children import end_with_parent, stop
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.workdir import work_directory
 
@@ -117,14 +117,8 @@ class PerfRecording:
 
     def close(self) -> None:
         """End perf if it still runs, and delete its files."""
-        process = getattr(self, "_process", None)
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if process := getattr(self, "_process", None):
+            stop(process, 5)
         for descriptor in (self._control, self._acknowledge):
             with suppress(OSError):
                 os.close(descriptor)

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from mysqlprof.report import numbers
-from mysqlprof.report.safe import visible
+from mysqlprof.report.safe import cut
 from mysqlprof.report.svg import COLOURS, STYLE, inline
 
 _WIDTH = 8.6
@@ -141,7 +141,7 @@ def _timing_text(
     axes.text(0.995, -1.15, "median [interval]", ha="right", **small)
     for row, y in zip(rows, places, strict=True):
         for label, x in zip(row.labels, columns, strict=True):
-            axes.text(x, y, _cut(label, 24), va="center", transform=place)
+            axes.text(x, y, cut(label, 24), va="center", transform=place)
         if row.median is None:
             text, colour = "no trials", COLOURS["muted"]
         else:
@@ -154,7 +154,7 @@ def attribution_chart(
     name: str, categories: Sequence[tuple[str, str]], panels: Sequence[BarPanel]
 ) -> Markup:
     """Small multiples: one column a profiled cell, one row a category (key, label)."""
-    labels = [textwrap.fill(_cut(label, 64), _LABEL) for _, label in categories]
+    labels = [textwrap.fill(cut(label, 64), _LABEL) for _, label in categories]
     height = len(categories) * 0.235 + 0.66
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     left = longest * 4.55 / (_WIDTH * 72) + 0.02
@@ -193,8 +193,8 @@ def _bars(axes: Axes, keys: Sequence[str], panel: BarPanel) -> None:
         _number(axes, 1.70, y, _percent(within), "muted")
     first, _, rest = panel.title.partition(", ")
     second, _, rest = rest.partition(", ")
-    axes.text(0, -2.15, _cut(f"{first}, {second}".strip(", "), 28), fontsize=8, fontweight="bold")
-    axes.text(0, -1.3, _cut(rest, 22), fontsize=7.4, color=COLOURS["muted"])
+    axes.text(0, -2.15, cut(f"{first}, {second}".strip(", "), 28), fontsize=8, fontweight="bold")
+    axes.text(0, -1.3, cut(rest, 22), fontsize=7.4, color=COLOURS["muted"])
     _number(axes, 1.36, -1.45, "alone", "muted")
     _number(axes, 1.70, -1.45, "incl.", "muted")
 
@@ -207,8 +207,3 @@ def _percent(share: float) -> str:
     if share == 0:
         return numbers.NONE
     return "<0.1" if share < 0.0005 else f"{100 * share:.1f}"
-
-
-def _cut(text: str, limit: int) -> str:
-    text = visible(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

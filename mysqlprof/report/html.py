@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import jinja2
 from markupsafe import Markup
@@ -13,12 +14,15 @@ from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
+from mysqlprof.report.safe import cut
 from mysqlprof.report.templating import environment
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
 from mysqlprof.report.upgrade_words import change_word, function_name, matters
 from mysqlprof.report.upgrade_words import word as change_sentence
 from mysqlprof.report.view import CellView, Report, build
+from mysqlprof.report.wire import pictured
+from mysqlprof.report.wire_chart import timeline
 from mysqlprof.report.words import (
     VERDICTS,
     arrows,
@@ -29,8 +33,10 @@ from mysqlprof.report.words import (
     headline,
     moment,
     tally,
+    timed_sentence,
     times,
     unfinished,
+    units,
     wording,
     workload_sentence,
 )
@@ -68,12 +74,14 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
     searched = report.run.bisect is not None
     changes = report.upgrade
     unclaimed = searched or changes is not None
+    judged = not (report.matrix or report.run.verdict == "measured")
     parts = [
-        ("claims", "Claims", "claims.html.j2", not unclaimed and (not report.matrix or claimed)),
+        ("claims", "Claims", "claims.html.j2", not unclaimed and (claimed or judged)),
         *(_upgrade_sections(changes) if changes else []),
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
+        ("wire", "On the wire", "wire.html.j2", bool(report.wire)),
         ("servers", "Servers", "servers.html.j2", True),
         ("method", "How it was measured", "method.html.j2", True),
         ("missing", "What was not measured", "missing.html.j2", bool(report.gaps)),
@@ -131,6 +139,8 @@ def render(report: Report) -> str:
         tally=tally(report),
         unfinished=unfinished(report),
         workload=workload_sentence(report),
+        timed=timed_sentence(report),
+        work=partial(units, report),
         confidence=confidence(report),
         caveats=caveats_by_kind(report),
         sections=_sections(report),
@@ -139,6 +149,7 @@ def render(report: Report) -> str:
         timing_chart=figures.timing_chart(report),
         attribution_charts=figures.attribution_charts(report),
         forest=figures.forest(report.contrasts),
+        wire_chart=timeline(pictured(report.wire)) if report.wire else None,
         style=Markup(style),
         script=Markup(script),
         policy=_policy(scripts, styles),
@@ -196,6 +207,7 @@ def _environment() -> jinja2.Environment:
         "arrows": arrows,
         "times": times,
         "srcdoc": srcdoc,
+        "cut": cut,
         "bars": figures.bars,
         "matrix_word": matrix_word,
         "matrix_sentence": sentence,
@@ -229,7 +241,7 @@ def _flames(report: Report, style: str, script: str) -> list[FlameView]:
         FlameView(
             profile=profile,
             cell=cells[profile.cell],
-            role="slow" if profile is report.slow else "normal" if profile is report.normal else "",
+            role=_role(report, profile),
             graph=graph,
             number=number,
             height=max(heights[number - number % 2 : number - number % 2 + 2]),
@@ -251,3 +263,9 @@ def _difference_graphs(
             number = start + len(graphs)
             graphs.append(DifferenceGraph(difference, which, graph, number, height))
     return graphs
+
+
+def _role(report: Report, profile: ProfileView) -> str:
+    if report.scenario.picture is None:
+        return ""
+    return "slow" if profile is report.slow else "normal" if profile is report.normal else ""

@@ -7,6 +7,7 @@ from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
 from mysqlprof.report.upgrade_markdown import upgrade_markdown
 from mysqlprof.report.view import Report, build
+from mysqlprof.report.wire_markdown import wire_markdown
 from mysqlprof.report.words import (
     VERDICTS,
     arrows,
@@ -17,6 +18,7 @@ from mysqlprof.report.words import (
     headline,
     moment,
     tally,
+    timed_sentence,
     times,
     unfinished,
     wording,
@@ -25,6 +27,8 @@ from mysqlprof.report.words import (
 from mysqlprof.store import RunDirectory
 
 _TOP = 10
+_WIDE = 80
+"""Characters of a path's frame, beyond which shares are not aligned."""
 
 
 def render_markdown(run_dir: RunDirectory) -> str:
@@ -40,6 +44,7 @@ def render(report: Report) -> str:
         "" if searched else _claims(report),
         _cells(report),
         "" if matrix and not report.profiles else _attribution(report),
+        wire_markdown(report.wire),
         _servers(report),
         _method(report),
         _gaps(report),
@@ -96,7 +101,8 @@ def _because(report: Report) -> str:
         )
     else:
         lead = f"Hottest path in {code_span(because.cell)}, with shares of its CPU samples:"
-    width = max(2 * i + len(step.name) for i, step in enumerate(because.steps))
+    widths = [2 * i + len(step.name) for i, step in enumerate(because.steps)]
+    width = max((w for w in widths if w <= _WIDE), default=_WIDE)  # templates' names are longer
     lines = [
         f"{'  ' * i + step.name:<{width}}  {numbers.share(step.share):>7}"
         for i, step in enumerate(because.steps)
@@ -138,11 +144,15 @@ def _cells(report: Report) -> str:
             str(cell.result.trials),
             numbers.milliseconds(cell.result.median_ms),
             numbers.interval(cell.result.ci_low_ms, cell.result.ci_high_ms),
+            *(numbers.milliseconds(cell.result.metrics.get(m)) for m in report.metrics),
         ]
         for cell in report.cells
     ]
-    heads = [*(markdown(wording(f)) for f in report.factors), "trials", "median ms", "interval"]
-    return "### Cells\n\n" + table(heads, rows, right=3) + _power(report) if rows else ""
+    figures = ["trials", "median ms", "interval", *map(wording, report.metrics)]
+    heads = map(markdown, [*map(wording, report.factors), *figures])
+    if not rows:
+        return ""
+    return "### Cells\n\n" + table(list(heads), rows, right=len(figures)) + _power(report)
 
 
 def _power(report: Report) -> str:
@@ -213,8 +223,8 @@ def _method(report: Report) -> str:
     lines = [
         f"- Workload: {workload_sentence(report)}"
         + (f"; driver {markdown(driver)}" if driver else ""),
-        f"- Timed: the execute alone; {run.plan.trials} unprofiled trials a cell, interleaved,"
-        f" seed {run.plan.seed}, {run.plan.warmups} warm-ups apart",
+        f"- Timed: {timed_sentence(report)}; {run.plan.trials} unprofiled trials a cell,"
+        f" interleaved, seed {run.plan.seed}, {run.plan.warmups} warm-ups apart",
     ]
     for name, known in run.drivers.items():
         lines.append(f"- Driver {markdown(name)}: {markdown(fact_value(known))}")

@@ -1,6 +1,7 @@
 """Numbers as people read them: three significant digits, a unit, no false precision."""
 
 import math
+import re
 
 THIN = "\u202f"
 """Narrow no-break space: between digits and unit, and between groups of digits."""
@@ -22,6 +23,11 @@ def significant(value: float, digits: int = 3) -> str:
 
 def count(value: int) -> str:
     return f"{value:,}".replace(",", THIN)
+
+
+def thin(text: str) -> str:
+    """Groups of digits as reports set them: 12,000 -> 12 000."""
+    return re.sub(r"(?<=\d),(?=\d{3}\b)", THIN, text)
 
 
 def milliseconds(value: float | None) -> str:

@@ -29,6 +29,12 @@ def _visible_character(character: str) -> str:
     return character
 
 
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, made visible."""
+    text = visible(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def code_span(text: str) -> str:
     """A Markdown code span that no backtick inside can end, usable in a table cell."""
     text = visible(text)

@@ -20,8 +20,9 @@ from mysqlprof.model import (
 from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
 from mysqlprof.report.upgrade import UpgradeView, upgrade_of
+from mysqlprof.report.wire import WireCell, wire_cells
 from mysqlprof.scenario import matches
-from mysqlprof.stacks import short_name
+from mysqlprof.stacks import UNKNOWN, short_name
 from mysqlprof.store import RunDirectory
 
 _PATH = 6
@@ -92,6 +93,8 @@ class Report:
     article: tuple[ArticleRow, ...]
     gaps: tuple[str, ...]
     """What was planned and not measured."""
+    wire: tuple[WireCell, ...]
+    """Captured executes, the pictured pair first."""
     matrix: Matrix | None
     """Set in runs of the driver x server matrix, which have an answer of their own."""
     upgrade: UpgradeView | None = None
@@ -100,6 +103,12 @@ class Report:
     @property
     def command(self) -> str:
         return shlex.join(self.run.command)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The driver's own figures that tables show: rates and latencies."""
+        named = {name for cell in self.cells for name in cell.result.metrics}
+        return tuple(sorted(name for name in named if name.endswith(("_per_s", "_ms"))))
 
     @property
     def essential(self) -> tuple[ClaimResult, ...]:
@@ -147,6 +156,9 @@ def build(run_dir: RunDirectory) -> Report:
         because=_because(run, slow),
         article=_article(scenario, slow if slow in pair else None),
         gaps=_gaps(run, profiles),
+        wire=wire_cells(
+            run_dir.read_wire(), run.plan.cells, {c.id: c.title for c in cells}, scenario
+        ),
         matrix=matrix,
         upgrade=upgrade_of(run, run_dir),
     )
@@ -218,9 +230,10 @@ def _because(run: Run, slow: ProfileView | None) -> Because | None:
         if claim.path and claim.id in held:
             return Because(slow.cell, path_steps(slow.stacks, claim.path), claimed=True)
     counts = slow.stacks.inclusive_counts()
+    # Frames without a name would all be taken for one, with the share of all of them.
+    named = [frame for frame in slow.hottest if frame != UNKNOWN]
     hottest = [
-        PathStep(short_name(frame), counts.get(frame, 0) / slow.total)
-        for frame in slow.hottest[-_PATH:]
+        PathStep(short_name(frame), counts.get(frame, 0) / slow.total) for frame in named[-_PATH:]
     ]
     return Because(slow.cell, tuple(hottest), claimed=False)
 

@@ -13,6 +13,7 @@ VERDICTS: dict[Verdict, Word] = {
     "reproduced": Word("Reproduced", "✓", "yes"),
     "not_reproduced": Word("Not reproduced", "✗", "no"),
     "inconclusive": Word("Inconclusive", "?", "unsure"),
+    "measured": Word("Measured", "•", "done"),
 }
 _CLAIMS: dict[ClaimVerdict, Word] = {
     "holds": Word("holds", "✓", "yes"),
@@ -40,9 +41,11 @@ def unfinished(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """One sentence under the verdict: the cause, or that something stands against it."""
+    """Under the verdict: the cause, what was measured, or that something stands against it."""
     if report.run.verdict == "reproduced":
         return report.scenario.cause or report.scenario.summary.strip()
+    if report.run.verdict == "measured":
+        return report.scenario.summary.strip()
     if not report.run.claims:
         return "No claim was judged."
     return "Of the essential claims, these do not hold or cannot be told:"
@@ -54,12 +57,19 @@ def tally(report: Report) -> str:
 
 
 def workload_sentence(report: Report) -> str:
-    work = report.scenario.workload
-    return (
-        f"one multi-row prepared INSERT, {numbers.count(work.rows)} rows × {work.columns} columns "
-        f"= {numbers.count(work.rows * work.columns)} parameters, "
-        f"{work.value_bytes}-byte text values"
-    )
+    return numbers.thin(report.scenario.workload.sentence)
+
+
+def timed_sentence(report: Report) -> str:
+    """What an elapsed time is the time of."""
+    return numbers.thin(report.scenario.workload.timed)
+
+
+def units(report: Report, trials: int) -> str:
+    """The work of so many trials: "3 executes", "1 500 transactions"."""
+    unit = report.run.workload.get("unit", "execute")
+    number = trials * report.run.workload.get("units_per_trial", 1)
+    return f"{numbers.count(number)} {unit}{'' if number == 1 else 's'}"
 
 
 def confidence(report: Report) -> str:

@@ -36,10 +36,10 @@ def upgrade(
         ),
     )
     prepared = dataclasses.replace(prepared, options=options)
-    if request.driver == "connector-j":
+    if prepared.driver.startswith("connector-j"):
         doctor.require_java()
     with (
-        open_driver(request.driver_text) as driver,
+        open_driver(prepared.driver) as driver,
         open_backend(request.backend, options.run_id, progress.step) as backend,
     ):
         run, run_dir = measure(prepared, {"": driver}, backend, request, progress, interrupts)

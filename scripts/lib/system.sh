@@ -54,6 +54,8 @@ needs_of_a_run() {
   need libcrypt1 have_library libcrypt.so.1
   need busybox-static have_static_busybox
   need binutils have readelf
+  need sysbench have sysbench
+  need tcpdump have tcpdump
 }
 
 needs_of_topologies() {

@@ -9,17 +9,19 @@ import pytest
 
 from mysqlprof.drivers.base import Driver, DriverFailed
 from mysqlprof.drivers.registry import open_driver
-from mysqlprof.model import Endpoint, LaunchSpec, WorkloadSpec
+from mysqlprof.model import Endpoint, LaunchSpec
 from mysqlprof.servers.admin import Admin
 from mysqlprof.servers.local import LocalBackend
-from mysqlprof.workload import DATABASE, Statement, make
+from mysqlprof.workload_spec import PreparedInsertSpec
+from mysqlprof.workloads.prepared_insert import make
+from mysqlprof.workloads.tasks import DATABASE, Statement
 
 pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(shutil.which("mvn") is None, reason="needs Maven to fetch the servers"),
 ]
 WORKLOAD = make(
-    WorkloadSpec(kind="prepared-insert", rows=20, columns=24, value_bytes=40), 1, 64 * 2**20
+    PreparedInsertSpec(kind="prepared-insert", rows=20, columns=24, value_bytes=40), 1, 64 * 2**20
 )
 COMMANDS = ("Com_stmt_prepare", "Com_stmt_reprepare", "Com_stmt_execute", "Com_insert")
 
@@ -60,6 +62,11 @@ def driver(request, own_directories) -> Iterator[Driver]:
     assert own_directories() == directories
 
 
+def empty(admin: Admin) -> None:
+    for sql in WORKLOAD.reset:
+        admin.query(sql)
+
+
 def since(start: dict[str, int], admin: Admin) -> dict[str, int]:
     return {name: value - start[name] for name, value in admin.status(COMMANDS).items()}
 
@@ -67,14 +74,15 @@ def since(start: dict[str, int], admin: Admin) -> dict[str, int]:
 @pytest.mark.parametrize("server_prepare", [True, False])
 def test_each_execute_is_one_of_its_kind_and_every_value_arrives(server, driver, server_prepare):
     endpoint, admin = server
-    admin.query(WORKLOAD.reset)
+    empty(admin)
     options = {"server_prepare": server_prepare}
     start = admin.status(COMMANDS)
     with driver.session(endpoint, WORKLOAD.statement, options) as session:
         prepared = since(start, admin)
         executions = [session.execute()]
         executed = since(start, admin)
-        assert tuple(map(int, admin.query(WORKLOAD.check)[0])) == WORKLOAD.expected
+        arrival = WORKLOAD.arrival
+        assert arrival.failure(admin.query(arrival.query)[0]) == ""
         executions.append(session.execute())
     once = int(server_prepare)
     assert (prepared["Com_stmt_prepare"], prepared["Com_stmt_execute"]) == (once, 0)
@@ -97,7 +105,7 @@ def test_a_refused_statement_is_reported_and_the_driver_goes_on(server, driver, 
         driver.session(endpoint, bad, options) as session,
     ):
         session.execute()
-    admin.query(WORKLOAD.reset)
+    empty(admin)
     with driver.session(endpoint, WORKLOAD.statement, options) as session:
         assert session.execute().affected_rows == 20
 

@@ -111,6 +111,7 @@ def test_without_a_jdk_the_run_does_not_start_and_says_what_to_install(tmp_path)
         ({}, 0),
         ({"verdict": "not_reproduced"}, 5),
         ({"verdict": "inconclusive"}, 5),
+        ({"verdict": "measured"}, 0),
         ({"caveats": [Caveat(kind="noise", text="t")]}, 0),
         ({"caveats": [Caveat(kind="few_samples", text="t", partial=True)]}, 4),
         ({"status": "failed"}, 6),

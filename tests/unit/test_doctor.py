@@ -13,8 +13,8 @@ USER_ONLY = PERF.model_copy(update={"kernel": False, "any_process": False})
 REFUSED = USER_ONLY.model_copy(update={"event": "", "refusal": "Access is limited."})
 ENGINE = EngineFacts(state="answers", address="unix:///run/docker.sock", version="28.2")
 PROGRAMS = (
-    *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd"),
-    *("ip", "openvpn", "mysqlrouter", "dpkg-deb"),
+    *("flamegraph.pl", "perl", "java", "javac", "mvn", "npm", "busybox", "dockerd", "sysbench"),
+    *("ip", "openvpn", "mysqlrouter", "dpkg-deb", "tcpdump"),
 )
 NETWORK = NetworkFacts(namespaces=True, shaping=True, delay=True, tun=True)
 
@@ -44,6 +44,7 @@ GOOD = HostFacts(
     programs={name: Program(path=f"/usr/bin/{name}", version="1.0") for name in PROGRAMS},
     libraries={name: sonames[0] for name, sonames in host.MYSQLD_LIBRARIES.items()},
     libc_symbols=True,
+    captures=True,
     cache_free_bytes=50 * 2**30,
     shm_free_bytes=4 * 2**30,
     network=NETWORK,
@@ -137,6 +138,8 @@ def test_what_the_main_job_needs_prevents_it(name: str, facts: HostFacts, mend: 
             "sudo systemctl start docker",
         ),
         ("busybox", without("busybox"), f"{APT} busybox-static"),
+        ("wire capture", without("tcpdump"), f"{APT} tcpdump"),
+        ("wire capture", but(captures=False), "sudo setcap cap_net_raw=ep /usr/bin/tcpdump"),
     ],
 )
 def test_what_the_main_job_can_do_without_does_not(name: str, facts: HostFacts, mend: str) -> None:
@@ -193,6 +196,13 @@ def test_a_disk_that_is_nearly_full_says_how_much_to_free() -> None:
     check = row("disk", but(cache_free_bytes=1000 * 2**20))
     assert check.prevents
     assert check.mend.startswith("free 25 MiB, or set MYSQLPROF_CACHE")
+
+
+def test_sysbench_is_wanted_by_its_scenarios_only() -> None:
+    assert row("sysbench", GOOD).found == "sysbench 1.0"
+    check = row("sysbench", without("sysbench"))
+    assert (check.ok, check.prevents) == (None, False)
+    assert check.mend == "sudo apt-get install -y --no-install-recommends sysbench"
 
 
 def test_a_busy_or_throttled_machine_is_a_warning() -> None:

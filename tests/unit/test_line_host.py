@@ -17,7 +17,7 @@ from mysqlprof.drivers.line_host import LineHost, line_host
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import require, run
-from mysqlprof.workload import Statement
+from mysqlprof.workloads.tasks import Statement
 
 FAKE = """
 import os, sys, time

@@ -111,7 +111,7 @@ def test_an_unknown_scenario_lists_what_there_is():
     [
         ("trials = 3", "trials = 0", "trials"),
         ("rows = 1", "rows = -1", "workload.rows"),
-        ('kind = "prepared-insert"', 'kind = "magic"', "workload.kind"),
+        ('kind = "prepared-insert"', 'kind = "magic"', "workload: Input tag 'magic'"),
         ('contrasts = ["r"]', 'contrasts = ["gone"]', "gone"),
         ("above = 2.0", "above = 2.0, below = 1.0", "either `above` or `below`"),
         ('numerator = { server = "before", log = "on" }', 'numerator = { log = "maybe" }', "maybe"),

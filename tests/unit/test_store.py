@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from report_factory import make_matrix_run, make_run
@@ -19,6 +20,26 @@ def test_trials_come_back_as_they_were_written(tmp_path):
     levels = {cell.id: cell.levels for cell in run_dir.read_run().plan.cells}
     run_dir.write_trials(trials, levels)
     assert run_dir.read_trials() == trials
+
+
+def test_a_driver_s_own_figures_come_back_and_what_it_does_not_say_stays_empty(tmp_path):
+    run_dir = make_run(tmp_path / "run")
+    levels = {cell.id: cell.levels for cell in run_dir.read_run().plan.cells}
+    first, second, *_ = run_dir.read_trials()
+    figures = {"latency_p95_ms": 4.57, "transactions": 700.0}
+    written = [first.model_copy(update={"metrics": figures, "rows_written": None}), second]
+    run_dir.write_trials(written, levels)
+    assert run_dir.read_trials() == written
+    header = (run_dir.path / "trials.csv").read_text().splitlines()[0]
+    assert header.endswith("metric.latency_p95_ms,metric.transactions")
+
+
+@pytest.mark.parametrize("name", ["bug-73056", "bug-73056-matrix", "bug-73056-bisect"])
+def test_runs_that_were_published_before_read_on(name):
+    run_dir = RunDirectory.open(Path(__file__).parents[2] / "reports" / name)
+    workload = run_dir.read_run().plan.definition.workload
+    assert (workload.kind, workload.rows, workload.columns) == ("prepared-insert", 500, 24)
+    assert {trial.rows_written for trial in run_dir.read_trials()} == {500}
 
 
 def test_the_table_of_trials_has_a_column_for_each_factor(tmp_path):

@@ -1,19 +1,18 @@
-"""The work to be done, in numbers: DDL, SQL, parameter values, what must have arrived, limits.
-
-Pure: the same specification and seed give the same bytes, for every driver.
-"""
+"""One multi-row INSERT as one prepared statement: DDL, SQL, values, what must arrive, limits."""
 
 import random
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from mysqlprof.errors import UsageError
-from mysqlprof.model import WorkloadSpec
+from mysqlprof.workload_spec import PreparedInsertSpec
+from mysqlprof.workloads.base import Check, Options
+from mysqlprof.workloads.tasks import DATABASE, Kind, Statement, Value
 
-DATABASE = "mysqlprof"
 TABLE = "orders"
 
 MAX_PLACEHOLDERS = 65_535
@@ -25,9 +24,6 @@ MAX_COLUMNS = 1_017
 _BYTES_PER_CHARACTER = 4
 """utf8mb4 declares four bytes for each character of a VARCHAR."""
 
-Kind = Literal["long", "text", "decimal", "datetime", "date"]
-Value = int | str | Decimal | datetime | date
-
 
 @dataclass(frozen=True)
 class Column:
@@ -38,24 +34,18 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Statement:
-    """A prepared statement with `?` marks, and the values of its parameters, row by row."""
-
-    sql: str
-    kinds: tuple[Kind, ...]
-    """Of one row; the parameters are these, once for each row."""
-    rows: tuple[tuple[Value, ...], ...]
-
-    @property
-    def parameters(self) -> list[Value]:
-        return [value for row in self.rows for value in row]
-
-
-@dataclass(frozen=True)
-class Workload:
-    spec: WorkloadSpec
+class PreparedInsert:
+    spec: PreparedInsertSpec
     columns: tuple[Column, ...]
     statement: Statement
+
+    unit = "execute"
+    units = 1
+    counters = ("Com_stmt_execute", "Com_stmt_prepare", "Com_insert", "Innodb_rows_inserted")
+
+    def task(self, number: int) -> Statement:
+        """The same in all trials: the table is emptied before each."""
+        return self.statement
 
     @property
     def setup(self) -> list[str]:
@@ -69,23 +59,30 @@ class Workload:
         ]
 
     @property
-    def reset(self) -> str:
-        return f"TRUNCATE TABLE {DATABASE}.{TABLE}"
+    def reset(self) -> list[str]:
+        return [f"TRUNCATE TABLE {DATABASE}.{TABLE}"]
 
     @property
-    def check(self) -> str:
-        """A query whose single row is (rows, checksum)."""
+    def arrival(self) -> Check:
+        """Every value as it was sent."""
         names = ", ".join(f"`{c.name}`" for c in self.columns)
-        return (
+        rows = self.statement.rows
+        checksum = sum(zlib.crc32("|".join(map(_as_text, row)).encode()) for row in rows)
+        return Check(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('|', {names}))), 0)"
-            f" FROM {DATABASE}.{TABLE}"
+            f" FROM {DATABASE}.{TABLE}",
+            {"rows": len(rows), "checksum": checksum},
         )
 
-    @property
-    def expected(self) -> tuple[int, int]:
-        """What `check` answers when every value arrived as it was sent."""
-        rows = self.statement.rows
-        return len(rows), sum(zlib.crc32("|".join(map(_as_text, row)).encode()) for row in rows)
+    def disagreement(
+        self, options: Options, status: Mapping[str, int], metrics: Mapping[str, float]
+    ) -> str:
+        """Who prepared is a studied factor."""
+        wanted = int(bool(options.get("server_prepare", False)))
+        found = status.get("Com_stmt_execute")
+        if found == wanted:
+            return ""
+        return f"the server counted {found} COM_STMT_EXECUTE, expected {wanted}"
 
     def facts(self) -> dict[str, Any]:
         """Sizes for the report, and the closed form's prediction.
@@ -111,7 +108,7 @@ class Workload:
         }
 
 
-def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
+def make(spec: PreparedInsertSpec, seed: int, max_allowed_packet: int) -> PreparedInsert:
     """Check the limits, then generate columns, SQL and values."""
     columns = _columns(spec)
     _check_limits(spec, columns)
@@ -125,7 +122,7 @@ def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
         ),
     )
     _check_packet(spec, statement, max_allowed_packet)
-    return Workload(spec, columns, statement)
+    return PreparedInsert(spec, columns, statement)
 
 
 def rendered_bytes(statement: Statement) -> int:
@@ -159,7 +156,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.-"
 _EPOCH = datetime(2020, 1, 1)
 
 
-def _columns(spec: WorkloadSpec) -> tuple[Column, ...]:
+def _columns(spec: PreparedInsertSpec) -> tuple[Column, ...]:
     columns = []
     for index in range(spec.columns):
         name, kind, sql_type, declared = _PATTERN[index % len(_PATTERN)]
@@ -170,7 +167,7 @@ def _columns(spec: WorkloadSpec) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _insert(spec: WorkloadSpec, columns: tuple[Column, ...]) -> str:
+def _insert(spec: PreparedInsertSpec, columns: tuple[Column, ...]) -> str:
     names = ",".join(column.name for column in columns)
     row = "(" + ",".join("?" * len(columns)) + ")"
     return f"INSERT INTO {TABLE} ({names}) VALUES " + ",".join([row] * spec.rows)
@@ -194,7 +191,7 @@ def _as_text(value: Value) -> str:
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
-def _check_limits(spec: WorkloadSpec, columns: tuple[Column, ...]) -> None:
+def _check_limits(spec: PreparedInsertSpec, columns: tuple[Column, ...]) -> None:
     if spec.columns > MAX_COLUMNS:
         raise UsageError(
             f"{spec.columns} columns are more than InnoDB's {MAX_COLUMNS}",
@@ -219,7 +216,7 @@ def _check_limits(spec: WorkloadSpec, columns: tuple[Column, ...]) -> None:
         )
 
 
-def _check_packet(spec: WorkloadSpec, statement: Statement, max_allowed_packet: int) -> None:
+def _check_packet(spec: PreparedInsertSpec, statement: Statement, max_allowed_packet: int) -> None:
     text = rendered_bytes(statement)
     if text <= max_allowed_packet:
         return
@@ -230,10 +227,3 @@ def _check_packet(spec: WorkloadSpec, statement: Statement, max_allowed_packet: 
         f" {max_allowed_packet:,}",
         f"--rows {rows} is the largest that fits values of {spec.value_bytes} bytes",
     )
-
-
-def parse_size(text: str) -> int:
-    """MySQL's notation of sizes: 67108864, 64M, 1G."""
-    units = {"K": 2**10, "M": 2**20, "G": 2**30}
-    unit = units.get(text[-1:].upper())
-    return int(text[:-1]) * unit if unit else int(text)

@@ -7,19 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mysqlprof.errors import UsageError
-from mysqlprof.model import WorkloadSpec
-from mysqlprof.workload import (
-    MAX_PLACEHOLDERS,
-    make,
-    parse_size,
-    rendered_bytes,
-)
+from mysqlprof.workload_spec import PreparedInsertSpec
+from mysqlprof.workloads.prepared_insert import MAX_PLACEHOLDERS, make, rendered_bytes
 
 PACKET = 64 * 2**20
 
 
-def spec(rows: int = 500, columns: int = 24, value_bytes: int = 128) -> WorkloadSpec:
-    return WorkloadSpec(kind="prepared-insert", rows=rows, columns=columns, value_bytes=value_bytes)
+def spec(rows: int = 500, columns: int = 24, value_bytes: int = 128) -> PreparedInsertSpec:
+    return PreparedInsertSpec(
+        kind="prepared-insert", rows=rows, columns=columns, value_bytes=value_bytes
+    )
 
 
 def test_the_article_s_batch_has_12000_parameters():
@@ -36,15 +33,15 @@ def test_columns_are_typed_as_a_business_table_has_them():
 
 
 def test_the_same_seed_gives_the_same_values_and_another_seed_others():
-    assert make(spec(5), 1, PACKET).expected == make(spec(5), 1, PACKET).expected
-    assert make(spec(5), 1, PACKET).expected != make(spec(5), 2, PACKET).expected
+    assert make(spec(5), 1, PACKET).arrival == make(spec(5), 1, PACKET).arrival
+    assert make(spec(5), 1, PACKET).arrival != make(spec(5), 2, PACKET).arrival
 
 
 def test_the_checksum_is_the_sum_of_the_rows_crc32_as_mysql_renders_them():
     work = make(spec(rows=1, columns=4, value_bytes=3), 3, PACKET)
     number, text, amount, moment = work.statement.rows[0]
     line = f"{number}|{text}|{amount}|{moment:%Y-%m-%d %H:%M:%S}"
-    assert work.expected == (1, zlib.crc32(line.encode()))
+    assert work.arrival.expected == {"rows": 1, "checksum": zlib.crc32(line.encode())}
 
 
 @given(rows=st.integers(1, 40), columns=st.integers(1, 40), value_bytes=st.integers(1, 200))
@@ -103,6 +100,19 @@ def test_more_columns_than_innodb_has_are_refused():
         make(spec(rows=2, columns=1018, value_bytes=1), 1, PACKET)
 
 
-@pytest.mark.parametrize(("text", "size"), [("4096", 4096), ("64M", 64 * 2**20), ("1g", 2**30)])
-def test_sizes_are_read_as_mysql_reads_them(text, size):
-    assert parse_size(text) == size
+@pytest.mark.parametrize(("on_server", "found", "word"), [(True, 0, "0"), (False, 1, "1")])
+def test_an_execute_that_was_prepared_on_the_other_side_is_told(on_server, found, word):
+    work, options = make(spec(1), 1, PACKET), {"server_prepare": on_server}
+    assert work.disagreement(options, {"Com_stmt_execute": int(on_server)}, {}) == ""
+    assert f"counted {word} COM_STMT_EXECUTE" in work.disagreement(
+        options, {"Com_stmt_execute": found}, {}
+    )
+
+
+def test_rows_that_did_not_arrive_are_told_with_both_counts():
+    arrival = make(spec(rows=2), 1, PACKET).arrival
+    checksum = arrival.expected["checksum"]
+    assert arrival.failure((2, str(checksum))) == ""
+    assert arrival.failure((1, checksum)) == (
+        f"rows 1 and checksum {checksum} arrived, expected rows 2 and checksum {checksum}"
+    )

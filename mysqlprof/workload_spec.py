@@ -1,0 +1,87 @@
+"""The [workload] of a scenario, one type a kind; each says in words what it is.
+
+The words are for the reports: they must be had from a stored run, without making the workload.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from mysqlprof.frozen import Frozen
+
+_QUICK_VALUE_BYTES = 64
+_QUICK_EVENTS = 4
+"""Divides the transactions of a trial."""
+
+
+class PreparedInsertSpec(Frozen):
+    """One multi-row INSERT as one prepared statement, executed once a trial."""
+
+    kind: Literal["prepared-insert"]
+    rows: int = Field(gt=0)
+    columns: int = Field(gt=0)
+    value_bytes: int = Field(gt=0)
+    """Bytes in each value of a text column."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"one multi-row prepared INSERT, {self.rows:,} rows × {self.columns:,} columns"
+            f" = {self.rows * self.columns:,} parameters, {self.value_bytes:,}-byte text values"
+        )
+
+    @property
+    def timed(self) -> str:
+        """What a trial's elapsed time is the time of."""
+        return "the execute alone, on the client's clock"
+
+    def quick(self) -> Self:
+        """A smaller one, for a first look."""
+        return self.model_copy(update={"value_bytes": _QUICK_VALUE_BYTES})
+
+
+SysbenchTest = Literal[
+    "oltp_point_select",
+    "oltp_read_only",
+    "oltp_read_write",
+    "oltp_write_only",
+    "oltp_update_index",
+    "oltp_update_non_index",
+]
+"""Those of sysbench's own tests that leave as many rows as they found."""
+
+
+class SysbenchSpec(Frozen):
+    """A test of sysbench, a fixed number of transactions a trial."""
+
+    kind: Literal["sysbench"]
+    test: SysbenchTest
+    tables: int = Field(gt=0)
+    table_rows: int = Field(gt=0)
+    """Rows of each table."""
+    threads: int = Field(gt=0)
+    """Connections that work at the same time."""
+    events: int = Field(gt=0)
+    """Transactions of a trial, over all threads."""
+    distribution: Literal["uniform", "gaussian", "special", "pareto"] = "uniform"
+    """Which rows are asked for. sysbench 1.0's own default, "special", asks for 1 % of the rows in
+    three of four cases, so that transactions meet and roll back."""
+
+    @property
+    def sentence(self) -> str:
+        tables = f"{self.tables:,} tables of" if self.tables > 1 else "a table of"
+        threads = f"{self.threads:,} threads" if self.threads > 1 else "one thread"
+        return (
+            f"sysbench {self.test}, {self.events:,} transactions a trial by {threads}"
+            f" on {tables} {self.table_rows:,} rows"
+        )
+
+    @property
+    def timed(self) -> str:
+        return f"sysbench's run of {self.events:,} transactions, by its own clock"
+
+    def quick(self) -> Self:
+        return self.model_copy(update={"events": max(1, self.events // _QUICK_EVENTS)})
+
+
+WorkloadSpec = Annotated[PreparedInsertSpec | SysbenchSpec, Field(discriminator="kind")]
