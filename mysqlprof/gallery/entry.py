@@ -65,9 +65,14 @@ class Entry:
         return self.contrast is not None and self.contrast.numerator == self.cell
 
     @property
+    def work(self) -> float:
+        """Units of work that it was recorded over; 0 where that is not known."""
+        return units_of(self.run, self.info)
+
+    @property
     def ms_per_sample(self) -> float:
         """CPU milliseconds per unit of work that one sample stands for; 0 where it is not known."""
-        work = units_of(self.run, self.info)
+        work = self.work
         return 1000 / self.info.frequency_hz / work if work and self.info.frequency_hz > 0 else 0.0
 
     @property
