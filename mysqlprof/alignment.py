@@ -82,7 +82,8 @@ def _complete(counts: Mapping[Stack, int]) -> tuple[dict[Stack, int], int]:
         for depth, frame in enumerate(stack):
             if depth and frame not in stack[:depth]:
                 callers.setdefault(frame, Counter())[stack[:depth]] += count
-    roots = {stack[0] for stack in counts} - callers.keys() | set(knowledge().roots)
+    # What has no symbol is not one function: nothing is known of its callers.
+    roots = {stack[0] for stack in counts} - callers.keys() | {*knowledge().roots, UNKNOWN}
     whole: Counter[Stack] = Counter()
     completed = 0
     for stack, count in counts.items():

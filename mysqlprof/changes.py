@@ -50,7 +50,7 @@ class FunctionChange(Frozen):
 
     cell: str
     function: str
-    """Without argument list; the name after, where a rename is known."""
+    """Without argument list. The name after, or before where it is gone."""
     before_name: str = ""
     """Where it differs."""
     before_samples: int

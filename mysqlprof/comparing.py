@@ -51,8 +51,8 @@ def judge_ratio(
         other = _ratio(*_without(numerator[1], denominator[1], side, finding), seed)
         if other is None or judge(other) != verdict:
             where = (numerator, denominator)[side][0]
-            reason = f"{where}: {finding.text}; without that the verdict would be another"
-            return Judgement(interval, None, reason)
+            what = "too few trials are left" if other is None else "the verdict would be another"
+            return Judgement(interval, None, f"{where}: {finding.text}; without that {what}")
     return Judgement(interval, verdict, "")
 
 

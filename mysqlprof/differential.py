@@ -45,6 +45,8 @@ class Change:
     before_ms: float
     after_ms: float
     verdict: FunctionVerdict
+    everywhere: bool = False
+    """True where a place in the call tree is judged by its function, wherever that is called."""
 
     @property
     def one_sided(self) -> bool:
@@ -75,11 +77,13 @@ def by_function(before: Side, after: Side) -> dict[str, Change]:
 def functions(before: Side, after: Side, cell: str) -> list[FunctionChange]:
     """A row a function, the largest absolute change first."""
     own = before.stacks.self_counts(), after.stacks.self_counts()
+    changes = by_function(before, after)
+    names = {name: _names(before, after, name, change) for name, change in changes.items()}
     rows = [
         FunctionChange(
             cell=cell,
-            function=name,
-            before_name=before.original.get(name, ""),
+            function=names[name][0],
+            before_name=names[name][1],
             before_samples=change.before,
             after_samples=change.after,
             before_ms=change.before_ms,
@@ -88,9 +92,17 @@ def functions(before: Side, after: Side, cell: str) -> list[FunctionChange]:
             after_self_ms=own[1].get(name, 0) * after.ms_per_sample,
             verdict=change.verdict,
         )
-        for name, change in by_function(before, after).items()
+        for name, change in changes.items()
     ]
     return sorted(rows, key=lambda r: (-abs(r.after_ms - r.before_ms), r.function))
+
+
+def _names(before: Side, after: Side, name: str, change: Change) -> tuple[str, str]:
+    """The name after, and the one before where that differs; of one side, if only it has it."""
+    was, now = before.original.get(name, name), after.original.get(name, name)
+    if change.one_sided:
+        return (was if change.before else now), ""
+    return now, was if was != now else ""
 
 
 def nodes(before: Side, after: Side, places: Iterable[Stack]) -> dict[Stack, Change]:

@@ -7,10 +7,11 @@ which is why there are two. Frames whose change is within noise are grey.
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from typing import Literal
 
-from mysqlprof.differential import Change, Side, by_function, nodes
+from mysqlprof.differential import Change, Side, by_function, judged, nodes
 from mysqlprof.errors import PartialData
 from mysqlprof.flamegraph import (
     MIN_WIDTH,
@@ -55,19 +56,24 @@ def render_difference(
     drawn: Counter[Stack] = Counter()
     for stack, count in visible.items():
         names = [
-            display_name(frame) + marks.get(stack[: depth + 1], "")
+            _shown(shown, frame) + marks.get(stack[: depth + 1], "")
             for depth, frame in enumerate(stack)
         ]
         drawn[tuple(names)] += count
     colours = {
-        display_name(place[-1]) + mark: rgb(CHANGES[changes[place].verdict].fill)
+        _shown(shown, place[-1]) + mark: rgb(CHANGES[changes[place].verdict].fill)
         for place, mark in marks.items()
     }
     whole = _whole(before, after)
-    svg = draw(FoldedStacks(drawn), colours | {"": rgb(CHANGES["noise"].fill)}, "ns")
+    svg = draw(FoldedStacks(drawn), colours | {"": rgb(CHANGES[whole.verdict].fill)}, "ns")
     by_mark = {mark: changes[place] for place, mark in marks.items()}
     worded = _worded(svg, by_mark, whole, which, unit)
     return headed(worded, title, subtitle, list(CHANGES.values()))
+
+
+def _shown(side: Side, frame: str) -> str:
+    """Its name on this side, whatever it is called on the other."""
+    return display_name(side.original.get(frame, frame))
 
 
 def _nanoseconds(side: Side) -> FoldedStacks:
@@ -90,7 +96,7 @@ def _changes(before: Side, after: Side, places: list[Stack]) -> dict[Stack, Chan
     known = by_function(before, after)
     changes = nodes(before, after, places)
     return {
-        place: known[place[-1]]
+        place: replace(known[place[-1]], everywhere=True)
         if (change.before == 0) != (change.after == 0) and not known[place[-1]].one_sided
         else change
         for place, change in changes.items()
@@ -98,7 +104,7 @@ def _changes(before: Side, after: Side, places: list[Stack]) -> dict[Stack, Chan
 
 
 def _whole(before: Side, after: Side) -> Change:
-    return Change(before.stacks.total, after.stacks.total, before.total_ms, after.total_ms, "noise")
+    return judged(before, after, [(before.stacks.total, after.stacks.total)])[0]
 
 
 def _worded(svg: str, changes: Mapping[str, Change], whole: Change, which: Which, unit: str) -> str:
@@ -123,15 +129,14 @@ def spoken(change: Change, which: Which) -> str:
         return "new"
     if change.verdict == "vanished":
         return "gone"
-    word = "within noise"
+    word = "too few samples to tell" if change.one_sided else "within noise"
     ratio = change.ratio
     if change.verdict in ("grew", "shrank") and ratio:
-        word = f"{change.verdict} {ratio if ratio > 1 else 1 / ratio:.3g}x"
-    elif ratio is not None and change.verdict == "noise" and change.before == 0:
-        word = "too few samples to tell"
-    return f"{told} {short(other)} ms: {word}"
+        word = f"{change.verdict} {short(ratio if ratio > 1 else 1 / ratio)}x"
+    elsewhere = "the function as a whole " if change.everywhere else ""
+    return f"{elsewhere}{told} {short(other)} ms: {word}"
 
 
 def short(value: float) -> str:
     """Three significant digits, no exponent: 1375, 23.2, 0.0418."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}" if value >= 1e-4 else "0"
+    return f"{value:.0f}" if value >= 999.5 else f"{value:.3g}" if value >= 1e-4 else "0"

@@ -1,5 +1,6 @@
 """Gates as JUnit XML, which build servers show."""
 
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,7 +25,10 @@ def junit(run: Run) -> str:
     )
     for gate in gates:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=visible(gate.cell), name=f"fail if {gate.expression}"
+            suite,
+            "testcase",
+            classname=visible(gate.cell),
+            name=f"fail if {visible(gate.expression)}",
         )
         words = f"{gate.cell}: {gate.measured}, and the gate is {gate.expression}"
         if gate.outcome == "failed":
@@ -33,6 +37,16 @@ def junit(run: Run) -> str:
             ElementTree.SubElement(case, "skipped", message=visible(f"cannot tell: {words}"))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def check_junit(path: Path, gates: int) -> None:
+    """Refuse what could not be written at the end. Raises UsageError."""
+    if not gates:
+        raise UsageError("--junit has no gate to report", "add one: --fail-if 'ratio > 1.10'")
+    existing = next(place for place in (path, *path.parents) if place.exists())
+    wanted = existing.is_file() if existing == path else existing.is_dir()
+    if not wanted or not os.access(existing, os.W_OK):
+        raise UsageError(f"cannot write {path}: {existing} is in the way", "name another file")
 
 
 def write_junit(path: Path, run: Run) -> None:

@@ -7,8 +7,16 @@ from rich.text import Text
 
 from mysqlprof.changes import FunctionChange
 from mysqlprof.model import Run
-from mysqlprof.report.upgrade_words import answer, function_name, matters, path, strongest, word
-from mysqlprof.terminal import OUT, milliseconds, plain, plain_table, print_footnotes, times
+from mysqlprof.report.upgrade_words import (
+    answer,
+    function_name,
+    matters,
+    path,
+    setting_value,
+    strongest,
+    word,
+)
+from mysqlprof.terminal import OUT, milliseconds, plain, plain_table, print_footnotes
 
 _STYLES = {"faster": "green", "slower": "bold red", "same": "", "cannot_tell": "yellow"}
 _SETTINGS = 12
@@ -20,15 +28,17 @@ def print_upgrade(run: Run, out: Path) -> None:
     OUT.print(Text(plain(answer(run)), style="bold"), soft_wrap=True)
     OUT.print()
     OUT.print(comparison_table(run))
-    functions = path(run) or strongest(run)
-    if functions:
+    through = path(run)
+    if functions := through or strongest(run):
         OUT.print()
-        OUT.print(functions_table(run, functions))
+        OUT.print(functions_table(run, functions, own=not through))
     settings = matters(run)
     if settings:
         OUT.print(Text("\nSettings that differ by version and matter:", style="bold"))
         for change in settings[:_SETTINGS]:
-            text = f"  {change.name}: {change.before or 'none'} -> {change.after or 'none'}"
+            text = (
+                f"  {change.name}: {setting_value(change.before)} -> {setting_value(change.after)}"
+            )
             OUT.print(Text(plain(text)), soft_wrap=True)
         if len(settings) > _SETTINGS:
             OUT.print(f"  and {len(settings) - _SETTINGS} more in the report")
@@ -41,28 +51,36 @@ def print_upgrade(run: Run, out: Path) -> None:
 def comparison_table(run: Run) -> Table:
     table = plain_table("cell", "before ms", "after ms", "after : before", "interval", "verdict")
     for row in run.comparison:
-        between = f"{row.ci_low:.2f}-{row.ci_high:.2f}" if row.ci_low and row.ci_high else "-"
+        between = (
+            f"{_digits(row.ci_low)}-{_digits(row.ci_high)}" if row.ci_low and row.ci_high else "-"
+        )
         table.add_row(
             plain(row.cell),
             milliseconds(row.before_ms),
             milliseconds(row.after_ms),
-            times(row.ratio),
+            f"{_digits(row.ratio)}x" if row.ratio else "-",
             between,
-            Text(word(row), style=_STYLES[row.verdict]),
+            Text(plain(word(row)), style=_STYLES[row.verdict]),
         )
     return table
 
 
-def functions_table(run: Run, functions: list[FunctionChange]) -> Table:
+def _digits(ratio: float) -> str:
+    """Two decimals say nothing of a ratio like 0.0234."""
+    return f"{ratio:.2f}" if ratio >= 1 else f"{ratio:.3g}"
+
+
+def functions_table(run: Run, functions: list[FunctionChange], *, own: bool) -> Table:
+    """`own`: what they cost by themselves, and not with their callees."""
     assert run.upgrade is not None
-    unit = run.upgrade.unit
-    table = plain_table("cell", "function", f"before, CPU ms per {unit}", "after", "")
+    what = f"{'self ' if own else ''}CPU ms per {plain(run.upgrade.unit)}"
+    table = plain_table("cell", "function", f"before, {what}", "after", "")
     for row in functions:
         table.add_row(
             plain(row.cell),
             plain(function_name(row)),
-            milliseconds(row.before_ms),
-            milliseconds(row.after_ms),
+            milliseconds(row.before_self_ms if own else row.before_ms),
+            milliseconds(row.after_self_ms if own else row.after_ms),
             row.verdict,
         )
     return table
@@ -76,7 +94,7 @@ def gates_table(run: Run) -> Table:
         table.add_row(
             plain(gate.expression),
             plain(gate.cell),
-            gate.measured,
+            plain(gate.measured),
             Text(outcome, style=_GATE_STYLES[gate.outcome]),
         )
     return table

@@ -58,13 +58,14 @@ def _first_trial(trials: Sequence[TrialResult]) -> Finding | None:
 
 def _outliers(trials: Sequence[TrialResult]) -> Finding | None:
     """Trials beyond the first that stand far outside the others."""
-    fence = _high_fence([t.elapsed_ms for t in trials])
+    times = [t.elapsed_ms for t in trials]
+    fence = _high_fence(times)
     kept = tuple(t for t in trials if t.elapsed_ms <= fence or t is trials[0])
-    out = len(trials) - len(kept)
+    out = [time for time in times[1:] if time > fence]
     if not out:
         return None
-    worst = max(t.elapsed_ms for t in trials) / float(np.median([t.elapsed_ms for t in trials]))
-    text = f"{out} of {len(trials)} trials stand far out, the worst at {worst:.2f}x the median"
+    worst = max(out) / float(np.median(times))
+    text = f"{len(out)} of {len(trials)} trials stand far out, the worst at {worst:.2f}x the median"
     return Finding("outliers", text, kept)
 
 

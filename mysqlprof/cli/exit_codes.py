@@ -31,12 +31,16 @@ def bisect_exit_code(run: Run) -> int:
 
 
 def upgrade_exit_code(run: Run) -> int:
-    """1 when a gate failed, whatever else there is; 5 when no cell could be told."""
+    """1 when a gate failed, whatever else there is; 5 when a gate, or without any gate every
+    cell, cannot be told."""
     code = exit_code(run)
+    outcomes = [gate.outcome for gate in run.upgrade.gates] if run.upgrade else []
     if code in (130, 6):
         return code
-    if run.upgrade and any(gate.outcome == "failed" for gate in run.upgrade.gates):
+    if "failed" in outcomes:
         return 1
     if code == 4:
         return code
+    if outcomes:
+        return 5 if "cannot_tell" in outcomes else 0
     return 0 if any(row.verdict != "cannot_tell" for row in run.comparison) else 5

@@ -82,11 +82,13 @@ def upgrade_verb(
 
     The same version twice is an A/A run: it shows what this host can tell apart.
     """
-    from mysqlprof.junit import write_junit
+    from mysqlprof.junit import check_junit, write_junit
     from mysqlprof.upgrade import upgrade
     from mysqlprof.upgrade.gates import parse
 
     gates = [parse(text) for text in fail_if or []]
+    if junit:
+        check_junit(junit, len(gates))
     request = request_of(context, images=parse_images(image or []))
     interrupts: Interrupts = context.obj
     with TerminalProgress(interrupts) as progress:

@@ -18,7 +18,7 @@ from mysqlprof.report.safe import cut
 from mysqlprof.report.templating import environment
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
-from mysqlprof.report.upgrade_words import change_word, function_name, matters
+from mysqlprof.report.upgrade_words import change_word, function_name, matters, setting_value
 from mysqlprof.report.upgrade_words import word as change_sentence
 from mysqlprof.report.view import CellView, Report, build
 from mysqlprof.report.wire import pictured
@@ -218,6 +218,7 @@ def _environment() -> jinja2.Environment:
         "comparison_title": comparison_title,
         "function_name": function_name,
         "settings_that_matter": matters,
+        "setting_value": setting_value,
     }
     env.globals |= {
         "interval": numbers.interval,
@@ -267,5 +268,5 @@ def _difference_graphs(
 
 def _role(report: Report, profile: ProfileView) -> str:
     if report.scenario.picture is None:
-        return ""
+        return ""  # no cell is suspected beforehand
     return "slow" if profile is report.slow else "normal" if profile is report.normal else ""

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mysqlprof.changes import CellComparison, FunctionChange, SettingChange, SettingKind, Upgrade
+from mysqlprof.changes import (
+    CellComparison,
+    FunctionChange,
+    GateOutcome,
+    SettingChange,
+    SettingKind,
+    Upgrade,
+)
 from mysqlprof.model import Run
 from mysqlprof.report.upgrade_words import (
     answer,
@@ -12,6 +19,7 @@ from mysqlprof.report.upgrade_words import (
     strongest,
     versions,
 )
+from mysqlprof.report.word import Word
 from mysqlprof.store import RunDirectory
 
 SETTING_KINDS: dict[SettingKind, str] = {
@@ -62,8 +70,23 @@ class UpgradeView:
     """Settings that are the same on both since we set them: "max_allowed_packet = 67108864"."""
 
     @property
-    def failed(self) -> int:
-        return sum(gate.outcome == "failed" for gate in self.upgrade.gates)
+    def gates(self) -> Word:
+        """All of them together: one that failed outweighs one that cannot be told."""
+        outcomes = {gate.outcome for gate in self.upgrade.gates}
+        if "failed" in outcomes:
+            return Word("Gate failed", "✗", "no")
+        if "cannot_tell" in outcomes:
+            return Word("Gate cannot be told", "?", "unsure")
+        return Word("Gates held", "✓", "yes")
+
+    @property
+    def gate_tally(self) -> str:
+        """`1 failed, 2 cannot tell, 5 held`."""
+        outcomes = [gate.outcome for gate in self.upgrade.gates]
+        kinds: tuple[GateOutcome, ...] = ("failed", "cannot_tell", "held")
+        return ", ".join(
+            f"{outcomes.count(kind)} {kind.replace('_', ' ')}" for kind in kinds if kind in outcomes
+        )
 
 
 def upgrade_of(run: Run, run_dir: RunDirectory) -> UpgradeView | None:

@@ -3,7 +3,13 @@
 from mysqlprof.report import numbers
 from mysqlprof.report.safe import code_span, markdown, table
 from mysqlprof.report.upgrade import UpgradeView
-from mysqlprof.report.upgrade_words import change_word, function_name, matters, word
+from mysqlprof.report.upgrade_words import (
+    change_word,
+    function_name,
+    matters,
+    setting_value,
+    word,
+)
 from mysqlprof.report.view import Report
 from mysqlprof.report.words import confidence, times, unfinished, wording
 
@@ -40,7 +46,14 @@ def _comparison(report: Report, view: UpgradeView) -> str:
     ]
     heads = [
         *(markdown(wording(factor)) for factor in factors),
-        *("verdict", view.before, f"{view.after}", "after : before", "interval", "visible from"),
+        *(
+            "verdict",
+            markdown(view.before),
+            markdown(view.after),
+            "after : before",
+            "interval",
+            "visible from",
+        ),
     ]
     note = (
         f"Medians; intervals are {confidence(report)}. Visible from: the smallest ratio that these"
@@ -51,7 +64,7 @@ def _comparison(report: Report, view: UpgradeView) -> str:
 
 def _gates(view: UpgradeView) -> str:
     rows = [
-        [code_span(g.expression), code_span(g.cell), wording(g.outcome), g.measured]
+        [code_span(g.expression), code_span(g.cell), wording(g.outcome), markdown(g.measured)]
         for g in view.upgrade.gates
     ]
     if not rows:
@@ -78,7 +91,7 @@ def _functions(view: UpgradeView) -> str:
     heads = ["function", "change", "self before", "self after", "all before", "all after"]
     lead = (
         f"### Functions that changed most: {markdown(shown.title)}\n\n"
-        f"{_path(view)}CPU milliseconds per {view.upgrade.unit}."
+        f"{_path(view)}CPU milliseconds per {markdown(view.upgrade.unit)}."
     )
     return lead + "\n\n" + table(heads, rows, right=4)
 
@@ -92,8 +105,8 @@ def _settings(report: Report, view: UpgradeView) -> str:
     rows = [
         [
             code_span(change.name),
-            markdown(change.before if change.before is not None else "none"),
-            markdown(change.after if change.after is not None else "none"),
+            markdown(setting_value(change.before)),
+            markdown(setting_value(change.after)),
             markdown(change.matters),
         ]
         for change in matters(report.run)

@@ -54,8 +54,8 @@ def answer(run: Run) -> str:
     if run.upgrade.same_version:
         return f"A/A run, MySQL {before} against itself: {_aa(run.comparison)}"
     lead = f"MySQL {before} to {after}: "
-    if not run.comparison:
-        return lead + "nothing was compared."
+    if all(row.ratio is None for row in run.comparison):
+        return lead + "nothing was measured that could be compared."
     parts = [
         _group(run.comparison, "faster", "faster"),
         _group(run.comparison, "slower", "slower"),
@@ -73,11 +73,15 @@ def _aa(rows: Sequence[CellComparison]) -> str:
             " do not trust this host's figures."
         )
     same = sum(row.verdict == "same" for row in rows)
+    if not rows or all(row.ratio is None for row in rows):
+        return "nothing was measured that could be compared."
+    if not same:
+        return "no difference was found, but no cell can be told to be the same either."
+    if same == len(rows):
+        return f"no difference, as it must be; all cells are the same within {percent()}."
     return (
-        f"no difference, as it must be. {same} of {len(rows)} cells are the same within"
-        f" {percent()}; the others cannot be told."
-        if same < len(rows)
-        else f"no difference, as it must be; all cells are the same within {percent()}."
+        f"no difference, as it must be. {same} of {len(rows)} cells"
+        f" {'is' if same == 1 else 'are'} the same within {percent()}; the others cannot be told."
     )
 
 
@@ -87,7 +91,7 @@ def _group(rows: Sequence[CellComparison], verdict: ChangeVerdict, words: str) -
     if not found:
         return ""
     if len(rows) == 1:
-        who = "the workload is" if verdict != "cannot_tell" else "the workload"
+        who = "the workload is" if verdict != "cannot_tell" else "whether the workload changes"
     else:
         who = f"{len(found)} of {len(rows)} cells" + (
             "" if verdict == "cannot_tell" else " is" if len(found) == 1 else " are"
@@ -103,7 +107,11 @@ def _by(rows: Sequence[CellComparison], verdict: ChangeVerdict) -> str:
         ratio = 1 / min(ratios)
     else:
         return ""
-    return f" ({'up to ' if len(rows) > 1 else ''}{ratio:.3g}x)"
+    return f" ({'up to ' if len(rows) > 1 else ''}{_three_digits(ratio)}x)"
+
+
+def _three_digits(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 999.5 else f"{ratio:.3g}"
 
 
 def most_changed(run: Run) -> CellComparison | None:
@@ -154,6 +162,11 @@ def function_name(change: FunctionChange) -> str:
     """With its name before, where that differs."""
     name = plain_name(change.function)
     return f"{plain_name(change.before_name)} → {name}" if change.before_name else name
+
+
+def setting_value(value: str | None) -> str:
+    """An empty one is not the same as none."""
+    return "none" if value is None else value or "(empty)"
 
 
 def matters(run: Run) -> list[SettingChange]:

@@ -141,7 +141,7 @@ def build(run_dir: RunDirectory) -> Report:
     normal = profiles.get(_first_match(run.plan.cells, picture.normal)) if picture else None
     pair = [p for p in (slow, normal) if p is not None]
     slow = slow or next(iter(profiles.values()), None)
-    cells = _cells(run, run_dir.read_trials(), profiles, contrasts if matrix else headlines)
+    cells = _cells(run, run_dir.read_trials(), profiles, _looked_at(run, contrasts, headlines))
     in_order = [cell.profile for cell in cells if cell.profile]
     return Report(
         run=run,
@@ -162,6 +162,15 @@ def build(run_dir: RunDirectory) -> Report:
         matrix=matrix,
         upgrade=upgrade_of(run, run_dir),
     )
+
+
+def _looked_at(
+    run: Run, contrasts: tuple[ContrastView, ...], headlines: tuple[ContrastView, ...]
+) -> tuple[ContrastView, ...]:
+    """The contrasts whose numerators are marked; an upgrade suspects no cell beforehand."""
+    if run.upgrade:
+        return ()
+    return contrasts if run.matrix else headlines
 
 
 def _factors(cells: list[CellSpec], *, varied_only: bool) -> tuple[str, ...]:
