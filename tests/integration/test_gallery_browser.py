@@ -32,6 +32,7 @@ from report_factory import (
 
 from mysqlprof.cache import cache_dir, locked
 from mysqlprof.diff import difference
+from mysqlprof.differential import by_function
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.gallery.find import find_runs
 from mysqlprof.gallery.pages import POLICY
@@ -306,12 +307,13 @@ def test_verdicts_are_those_of_diff(browser: Browser, tmp_path: Path) -> None:
         )
         scale = 100 if options["shares"] else 1
         page_says = {key.replace(" [kernel]", "_[k]"): value for key, value in told}
-        assert page_says.keys() == {row.function for row in found.functions}
-        assert len({row.verdict for row in found.functions}) >= 4
-        for row in found.functions:
-            a, b, verdict = page_says[row.function]
-            assert verdict == row.verdict, row
-            assert (a * scale, b * scale) == pytest.approx((row.before_ms, row.after_ms))
+        changes = by_function(*found.sides)
+        assert page_says.keys() == changes.keys()
+        assert len({change.verdict for change in changes.values()}) >= 4
+        for name, change in changes.items():
+            a, b, verdict = page_says[name]
+            assert verdict == change.verdict, name
+            assert (a * scale, b * scale) == pytest.approx((change.before_ms, change.after_ms))
     page.close()
 
 
