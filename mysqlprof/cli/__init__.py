@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, servers, stored, upgrade, wire
+from mysqlprof.cli import machine, measure, publishing, servers, show, stored, upgrade, wire
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -37,6 +37,10 @@ _VERBS: dict[str, Callable[..., None]] = {
     "bisect": measure.bisect_verb,
     "upgrade": upgrade.upgrade_verb,
     "report": stored.report_verb,
+    "gallery": show.gallery_verb,
+    "diff": show.diff_verb,
+    "export": show.export_verb,
+    "publish": publishing.publish_verb,
     "wire": wire.wire_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,

@@ -16,9 +16,6 @@ decimal, datetime, date), then one line a row; datetimes carry no time zone and 
 are. The last field of PREPARE says who prepares, for hosts whose url does not.
 """
 
-import hashlib
-import os
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,7 +25,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mysqlprof.cache import cache_dir, locked
+from mysqlprof import cache
 from mysqlprof.drivers.base import DriverFailed, Execution
 from mysqlprof.line_host import LineHost, line_host
 from mysqlprof.model import Endpoint, Place
@@ -150,22 +147,5 @@ def host_sources(language: str) -> dict[str, bytes]:
 
 
 def built(language: str, built_by: str, build: Callable[[Path], None]) -> Path:
-    """A cached directory with a host's sources and what `build` made beside them.
-
-    It is built once for each version of the sources and of `built_by`.
-    """
-    sources = host_sources(language)
-    identity = hashlib.sha256(built_by.encode())
-    for name, content in sorted(sources.items()):
-        identity.update(f"\0{name}\0{len(content)}\0".encode() + content)
-    home = cache_dir("drivers") / f"{language}-{identity.hexdigest()[:16]}"
-    with locked(home):
-        if not home.is_dir():
-            with tempfile.TemporaryDirectory(dir=home.parent) as folder:
-                out = Path(folder) / "out"
-                out.mkdir()
-                for name, content in sources.items():
-                    (out / name).write_bytes(content)
-                build(out)
-                os.replace(out, home)
-    return home
+    """A cached directory with a host's sources and what `build` made beside them."""
+    return cache.built(f"drivers/{language}", host_sources(language), built_by, build)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -16,7 +15,8 @@ from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
-from mysqlprof.report.safe import cut, visible
+from mysqlprof.report.safe import cut
+from mysqlprof.report.templating import environment
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
 from mysqlprof.report.upgrade_words import change_word, function_name, matters, setting_value
@@ -208,14 +208,7 @@ def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    env = jinja2.Environment(
-        loader=jinja2.PackageLoader("mysqlprof.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
+    env = environment("mysqlprof.report")
     env.filters |= {
         "ms": numbers.milliseconds,
         "duration": numbers.duration,
@@ -260,13 +253,6 @@ def _environment() -> jinja2.Environment:
         "changes": CHANGES,
     }
     return env
-
-
-def _finalize(value: Any) -> Any:
-    """What every `{{ }}` goes through before it is escaped."""
-    if value is None:
-        return ""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _plain(env: jinja2.Environment, name: str) -> str:

@@ -1,5 +1,6 @@
 """A built wheel, installed elsewhere: it has all its data and works from any directory."""
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -7,6 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from mysqlprof.gallery.libraries import FILES, LICENCES
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +57,8 @@ def test_it_holds_every_file_of_the_package_and_the_containers(wheel: Path) -> N
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     expected = {f"mysqlprof/{name}" for name in files_below(ROOT / "mysqlprof")}
     expected |= {f"mysqlprof/containers/{name}" for name in files_below(ROOT / "containers")}
+    if shutil.which("npm"):
+        expected |= {f"mysqlprof/gallery/vendor/{name}" for name in (*FILES, LICENCES)}
     assert held == expected
 
 
@@ -65,6 +70,8 @@ def test_it_holds_every_file_of_the_package_and_the_containers(wheel: Path) -> N
         "mysqlprof/attribution.toml",
         "mysqlprof/report/templates/*",
         "mysqlprof/drivers/java/*.java",
+        "mysqlprof/gallery/web/package-lock.json",
+        "mysqlprof/gallery/templates/*.j2",
         "mysqlprof/drivers/go/go.sum",
         "mysqlprof/drivers/node/package-lock.json",
         "mysqlprof/containers/**/Dockerfile*",
@@ -85,6 +92,21 @@ def test_the_package_is_the_wheels(environment: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith(str(environment))
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="the wheel was built without npm")
+def test_it_builds_a_gallery_without_npm(environment: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [environment / "bin" / "mysqlprof", "gallery", ROOT / "reports", "--out", "site"],
+        cwd=tmp_path,
+        env={"PATH": "/nonexistent", "MYSQLPROF_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "site" / "assets").iterdir()} >= {*FILES}
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize(
