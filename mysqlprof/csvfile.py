@@ -2,11 +2,14 @@
 
 import csv
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 from mysqlprof.frozen import Frozen
+
+_NUMBER = re.compile(r"-[\d.]+(?:e[+-]?\d+)?").fullmatch
 
 
 def write(path: Path, table: Iterable[Iterable[str]]) -> None:
@@ -54,4 +57,6 @@ def text(value: object) -> str:
 
 def _not_a_formula(value: str) -> str:
     """Spreadsheets run cells that begin so; a quote in front makes them text."""
-    return "'" + value if value[:1] in ("=", "+", "@", "\t", "\r") else value
+    begins = value[:1]
+    runs = begins in ("=", "+", "@", "\t", "\r", "\n") or (begins == "-" and not _NUMBER(value))
+    return "'" + value if runs else value

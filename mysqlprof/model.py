@@ -179,7 +179,7 @@ class Scenario(Frozen):
     workload: WorkloadSpec
     driver: str = "connector-j"
     """What reaches the servers unless the user says otherwise, as --driver names it."""
-    trials: int = Field(ge=1)
+    trials: int = Field(ge=0)
     max_trials: int = 0
     """Rounds may be added up to so many trials a cell while a ratio cannot be told."""
     warmups: int = Field(ge=0)
@@ -353,7 +353,7 @@ class ProfileInfo(Frozen):
     cell: str
     event: str
     unit: str
-    """What one count is worth: "samples"."""
+    """What one count is worth: "samples"; of an imported profile, see ImportedProfile.unit."""
     frequency_hz: int
     call_graph: str
     samples: int
@@ -469,6 +469,50 @@ class Bisect(Frozen):
     """One sentence."""
 
 
+class KnownPath(Frozen):
+    """The path of a built-in scenario, looked for in an imported profile."""
+
+    scenario: str
+    title: str
+    share: float
+    """Of the weight whose stacks follow the path, 0..1."""
+    above: float
+    """From where on the scenario itself calls it its path."""
+
+    @property
+    def sentence(self) -> str:
+        if not self.share:
+            return f"Does not show the path of {self.title}."
+        if self.share > self.above:
+            return f"Shows the path of {self.title}: {100 * self.share:.1f} % of the profile."
+        return (
+            f"Has the path of {self.title} in {100 * self.share:.1f} % of the profile;"
+            f" the scenario calls it shown above {100 * self.above:g} %."
+        )
+
+
+class ImportedProfile(Frozen):
+    """A profile that was recorded elsewhere, and how it was read."""
+
+    cell: str
+    file: str
+    """The file's name, without its directory; "-" for standard input."""
+    sha256: str
+    """Of the file as it was given."""
+    format: str
+    event: str
+    unit: str
+    """Of the weights: "samples", "ns", "periods" or "counts"."""
+    samples: int
+    """0 where the format does not say how many there were."""
+    weight: int
+    other_events: dict[str, int] = {}
+    """Samples of events (entries of maps) in the same file that are not in this profile."""
+    unreadable: int = 0
+    """Lines that were left out."""
+    known: list[KnownPath] = []
+
+
 class AttributionRow(Frozen):
     """One row of attribution.csv. `function` is empty in a category's own row.
 
@@ -533,6 +577,8 @@ class Run(Frozen):
     comparison: list[CellComparison] = []
     upgrade: Upgrade | None = None
     counted: Counted | None = None
+    imported: list[ImportedProfile] = []
+    """Set in runs that hold profiles recorded elsewhere, and nothing else."""
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

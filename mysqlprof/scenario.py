@@ -157,6 +157,8 @@ def _cell(
 
 def _check_references(scenario: Scenario, origin: str) -> None:
     """A selector that names nothing would make a claim that can never fail: refuse it."""
+    if scenario.workload.kind == "none" or not scenario.trials:
+        raise UsageError(f"{origin}: a scenario needs a workload and trials", "correct the file")
     levels = {factor.name: set(factor.levels) for factor in scenario.factors}
     if set(levels.get("server", ())) != set(scenario.servers):
         raise UsageError(f"{origin}: factor 'server' must have the levels {list(scenario.servers)}")

@@ -84,4 +84,23 @@ class SysbenchSpec(Frozen):
         return self.model_copy(update={"events": max(1, self.events // _QUICK_EVENTS)})
 
 
-WorkloadSpec = Annotated[PreparedInsertSpec | SysbenchSpec, Field(discriminator="kind")]
+class NoWorkload(Frozen):
+    """Nothing was driven: profiles that were imported. No scenario's file can ask for it."""
+
+    kind: Literal["none"] = "none"
+
+    @property
+    def sentence(self) -> str:
+        return "none of this run's own"
+
+    @property
+    def timed(self) -> str:
+        return "nothing"
+
+    def quick(self) -> Self:
+        return self
+
+
+WorkloadSpec = Annotated[
+    PreparedInsertSpec | SysbenchSpec | NoWorkload, Field(discriminator="kind")
+]

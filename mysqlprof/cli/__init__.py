@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import machine, measure, publishing, servers, show, stored, upgrade, wire
+from mysqlprof.cli import imports, machine, measure, publishing, servers, show, stored, upgrade, wire
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
@@ -42,6 +42,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "export": show.export_verb,
     "publish": publishing.publish_verb,
     "wire": wire.wire_verb,
+    "import": imports.import_verb,
     "scenarios": stored.scenarios_verb,
     "doctor": machine.doctor_verb,
     "clean": machine.clean_verb,

@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 
 _ADDRESS_AND_SYMBOL = re.compile(rb"\s*(\w+)\s*(.+)", re.DOTALL)
+_ADDRESS_ONLY = re.compile(rb"\s+([0-9a-f]+) (\S.*)", re.DOTALL)
 _OFFSET = re.compile(rb"\+0x[\da-f]+\Z")
 _ARGUMENTS = re.compile(rb"\((?!anonymous namespace\)).*", re.DOTALL)
 _JITTED = re.compile(rb"/tmp/perf-\d+\.map")
@@ -47,6 +48,14 @@ def parts_of(line: bytes) -> tuple[bytes, bytes, bytes] | None:
         return None
     found = _ADDRESS_AND_SYMBOL.fullmatch(line, 0, opening)
     return (found[1], found[2], line[opening + 2 : closing]) if found else None
+
+
+def sparse_parts_of(line: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """The same for texts that may lack the binary: `  ffffffff8103ce3b native_safe_halt`."""
+    found = parts_of(line) or _ADDRESS_ONLY.fullmatch(line)
+    if found is None or isinstance(found, tuple):
+        return found
+    return found[1], found[2], _UNKNOWN
 
 
 def names_of(

@@ -60,7 +60,7 @@ def parse_header(line: bytes) -> Header | None:
     )
 
 
-def parse_without_thread(line: bytes) -> Header | None:
+def parse_sparse_header(line: bytes) -> Header | None:
     """The same for texts without thread ids: a line that ends with the event's name."""
     if len(line) > _LONGEST or not line.rstrip().endswith(b":"):
         return None

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mysqlprof.formats.perf_frame import FrameOptions, names_of, parts_of
-from mysqlprof.formats.perf_header import Header, parse_header, parse_without_thread
+from mysqlprof.formats.perf_frame import FrameOptions, names_of, parts_of, sparse_parts_of
+from mysqlprof.formats.perf_header import Header, parse_header, parse_sparse_header
 from mysqlprof.formats.problems import Problems
 
 # The usual first line of a sample. Whatever it does not fit is parsed by parse_header(), to the
@@ -30,14 +30,20 @@ _USUAL = re.compile(
     rb"(?:([1-9]\d{0,17}) +)?(\S+): *"
 )
 
+_ONE_LINE = re.compile(rb"(.*\S:)\s+([0-9a-f]+ .+)")
+
 _CACHED_BYTES = 20 * 2**20
 _ENTRY_BYTES = 300
 _LONGEST_CACHED = 16_384
+_RECORD = b": PERF_RECORD_"
 _UNFINISHED = 8 * 2**20
 """A sample larger than this is read line by line; a line may not be."""
 
-Dialect = Literal["thread", "no-thread"]
-_Parse = Callable[[bytes], Header | None]
+Dialect = Literal["full", "sparse"]
+"""full: what stackcollapse-perf.pl accepts. sparse: also samples without thread ids and frames
+without binaries (`perf script -F comm,event,ip,sym`), of which that program makes nothing."""
+
+_Parts = tuple[bytes, bytes, bytes]
 
 
 @dataclass(frozen=True)
@@ -58,9 +64,7 @@ class FoldOptions:
 class PerfScriptFolder:
     """Fed with chunks of the text; the folded stacks are in `counts` after `finish`."""
 
-    def __init__(
-        self, options: FoldOptions, problems: Problems, dialect: Dialect = "thread"
-    ) -> None:
+    def __init__(self, options: FoldOptions, problems: Problems, dialect: Dialect = "full") -> None:
         self.counts: dict[bytes, int] = {}
         """`comm;outer;inner` -> weight."""
         self.samples = 0
@@ -71,8 +75,11 @@ class PerfScriptFolder:
         """Samples of events that were not kept."""
         self._options = options
         self._problems = problems
-        self._parse = parse_header if dialect == "thread" else parse_without_thread
-        self._lines = [_Lines(options.frames, self._parse, java=java) for java in (False, True)]
+        self._header = parse_header if dialect == "full" else parse_sparse_header
+        parts = parts_of if dialect == "full" else sparse_parts_of
+        self._lines = [
+            _Lines(options.frames, self._header, parts, java=java) for java in (False, True)
+        ]
         self._stacks = [_Stacks(lines) for lines in self._lines]
         self._sample = _Sample()
         self._inside = False
@@ -157,18 +164,19 @@ class PerfScriptFolder:
             self._end_sample()
         elif line.startswith(b"#"):
             return
-        elif header := self._parse(line):
-            self._begin_sample(header, number)
+        elif header := self._header(line):
+            self._begin_sample(header, line, number)
         else:
             self._add_frame(line, number)
 
-    def _begin_sample(self, header: Header, number: int) -> None:
+    def _begin_sample(self, header: Header, line: bytes, number: int) -> None:
         sample = self._sample
-        if sample.comm is not None:
+        if sample.comm is not None and not sample.is_record:
             what = "no empty line before this sample: it and the one above it are taken for one"
             self._problems.add(number, what)
         if header.event and not self._keeps(header.event):
             return
+        sample.is_record = _RECORD in line
         sample.comm = self._named(header.comm, header.pid, header.tid).replace(b" ", b"_")
         sample.weight = header.period if self._options.by_period else 1
         self.weighed = self.weighed or sample.weight != 1
@@ -235,6 +243,8 @@ class _Sample:
     weight: int = 1
     frames: list[bytes] = field(default_factory=list)
     """Innermost first, each with its ";"."""
+    is_record: bool = False
+    """Not a sample, in truth: `perf script --show-mmap-events` prints such lines between them."""
 
 
 class _Cache(dict[bytes, bytes | None]):
@@ -261,16 +271,24 @@ class _Cache(dict[bytes, bytes | None]):
 class _Lines(_Cache):
     """A frame's line -> `;outer;inner`, "" for a frame that is skipped, None for other lines."""
 
-    def __init__(self, options: FrameOptions, parse: _Parse, *, java: bool) -> None:
+    def __init__(
+        self,
+        options: FrameOptions,
+        header: Callable[[bytes], Header | None],
+        parts: Callable[[bytes], _Parts | None],
+        *,
+        java: bool,
+    ) -> None:
         super().__init__()
         self._options = options
-        self._parse = parse
+        self._header = header
+        self._parts = parts
         self._java = java
 
     def read(self, text: bytes) -> bytes | None:
-        if not text or text.startswith(b"#") or self._parse(text):
+        if not text or text.startswith(b"#") or self._header(text):
             return None
-        parts = parts_of(text)
+        parts = self._parts(text)
         if parts is None:
             return None
         return b"".join(b";" + name for name in names_of(parts, self._options, java=self._java))
@@ -287,3 +305,39 @@ class _Stacks(_Cache):
         frames = [self._lines[line] for line in text.split(b"\n")]
         frames.reverse()
         return None if None in frames else b"".join(frames)  # type: ignore[arg-type]
+
+
+class OneLineSamples:
+    """`perf script` text of a recording without stacks, made into that of one with stacks.
+
+        mysqld 29866  2403.420859:    5025125 cpu-clock:ppp:  ffffffff81407bc6 f+0x16 (/bin/x)
+
+    stackcollapse-perf.pl makes nothing of it.
+    """
+
+    def __init__(self, folder: PerfScriptFolder, problems: Problems) -> None:
+        self._folder = folder
+        self._problems = problems
+        self._rest = b""
+        self._number = 0
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        self._folder.feed(b"".join(map(self._sample, lines)))
+        if len(self._rest) > _UNFINISHED:
+            self._problems.add(self._number + 1, "the line is too long", self._rest[:200])
+            self._rest = b""
+
+    def finish(self) -> None:
+        self._folder.feed(self._sample(self._rest))
+        self._folder.finish()
+
+    def _sample(self, line: bytes) -> bytes:
+        self._number += 1
+        if not line.strip() or line.startswith(b"#"):
+            return b""
+        found = _ONE_LINE.fullmatch(line.strip())
+        if found is None:
+            self._problems.add(self._number, "not a sample with its function", line)
+            return b""
+        return b"%s\n\t%s\n\n" % found.groups()

@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import IO
@@ -32,38 +33,71 @@ _NO_STACKS = "Selected -g"
 _NO_SUCH_OPTION = re.compile(r"unknown (?:option|switch)|Usage: perf", re.IGNORECASE)
 
 
+class NoStacks(PartialData):
+    """The recording was made without -g."""
+
+
 def fold(
     perf_data: Path,
     perf: str,
     *,
     pid: int | None = None,
     event: str | None = None,
-    symfs: Path | None = None,
     commands: bool = False,
 ) -> PerfReport:
     """The folded samples of one event of `perf_data`: by default the event with most samples.
 
-    `perf` is the program's path. With `pid`, only that process. `symfs` is a directory under
-    which the binaries are looked up. With `commands`, each stack begins with its thread's name.
+    `perf` is the program's path. With `pid`, only that process. With `commands`, each stack
+    begins with its thread's name.
 
     Raises UsageError for a file or event that is not there, EnvironmentLacks where perf is
     missing or too old, PartialData where there are no samples, no stacks, or sums that differ.
     """
-    if not perf_data.is_file():
-        raise UsageError(f"{perf_data} is not a file", "give the perf.data that perf record wrote")
-    reports = _folded(perf_data, perf, _command(perf_data, perf, pid, symfs), pid, commands)
-    if not any(report.samples for report in reports):
-        of_process = "" if pid is None else f" of process {pid}"
-        raise PartialData(
-            f"{perf_data} has no samples{of_process}",
-            "record for longer, and see that the server is busy meanwhile and perf loses none",
-        )
+    reports = _events(perf_data, perf, pid, Symbols(), commands)
     try:
         report = choose_event(reports, event)
     except LookupError as error:
         raise UsageError(f"{perf_data} has {error}", "choose one of them, or none") from None
     _check(report, perf_data, perf, pid)
     return report
+
+
+def fold_events(perf_data: Path, perf: str, symbols: "Symbols") -> tuple[PerfReport, ...]:
+    """All events that have samples, each stack with its thread's name first. Raises as `fold`."""
+    reports = _events(perf_data, perf, None, symbols, commands=True)
+    for report in reports:
+        _check(report, perf_data, perf, None)
+    return reports
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Where a recording of another machine finds its binaries."""
+
+    symfs: Path | None = None
+    """A directory under which they lie as they did there."""
+    buildid_dir: Path | None = None
+    """A build-id cache, as `perf archive` packs it."""
+
+    def perf(self, perf: str, *command: str) -> list[str]:
+        cache = [] if self.buildid_dir is None else ["--buildid-dir", str(self.buildid_dir)]
+        below = [] if self.symfs is None else [f"--symfs={self.symfs}"]
+        return [perf, *cache, *command, *below]
+
+
+def _events(
+    perf_data: Path, perf: str, pid: int | None, symbols: Symbols, commands: bool
+) -> tuple[PerfReport, ...]:
+    if not perf_data.is_file():
+        raise UsageError(f"{perf_data} is not a file", "give the perf.data that perf record wrote")
+    reports = _folded(perf_data, perf, _command(perf_data, perf, pid, symbols), pid, commands)
+    if not any(report.samples for report in reports):
+        of_process = "" if pid is None else f" of process {pid}"
+        raise PartialData(
+            f"{perf_data} has no samples{of_process}",
+            "record for longer, and see that the server is busy meanwhile and perf loses none",
+        )
+    return tuple(report for report in reports if report.samples)
 
 
 def _folded(
@@ -101,7 +135,7 @@ def _periods(perf_data: Path, perf: str) -> list[list[str]]:
             capture_output=True,
             text=True,
             errors="replace",
-            env=_environment(),
+            env=environment(),
             timeout=TIMEOUT_S,
             check=False,
         ).stdout
@@ -125,19 +159,19 @@ def _seconds(nanoseconds: int) -> str:
     return f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09}"
 
 
-def _command(perf_data: Path, perf: str, pid: int | None, symfs: Path | None) -> list[str]:
+def _command(perf_data: Path, perf: str, pid: int | None, symbols: Symbols) -> list[str]:
     """-v keeps the arguments of C++ functions; a limit of 0 keeps perf from dropping stacks.
 
     perf filters whole entries: by process only what is an entry of one thread's ("pid").
     """
     entries = "comm,dso" if pid is None else "pid,dso"
-    return [
-        *(perf, "report", "-v", "-f", "-i", str(perf_data), "--stdio", "-t", SEPARATOR),
+    return symbols.perf(
+        perf,
+        *("report", "-v", "-f", "-i", str(perf_data), "--stdio", "-t", SEPARATOR),
         *("--no-inline", "--no-children", "--no-group", "-n", "-s", entries),
         *("-g", "folded,0,caller,function,count", "--percent-limit", "0"),
         *([] if pid is None else [f"--pid={pid}"]),
-        *([] if symfs is None else [f"--symfs={symfs}"]),
-    ]
+    )
 
 
 def _reports(command: list[str], words: IO[bytes], commands: bool) -> tuple[PerfReport, ...]:
@@ -164,7 +198,7 @@ def _reports(command: list[str], words: IO[bytes], commands: bool) -> tuple[Perf
         finally:
             limit.cancel()
     if not reports and _NO_STACKS in _said(words):
-        raise PartialData("the recording holds no stacks", "record with `perf record -g`")
+        raise NoStacks("the recording holds no stacks", "record with `perf record -g`")
     if status != 0:
         raise _failure(command[0], words, status)
     return reports
@@ -177,7 +211,7 @@ def _started(command: list[str], words: IO[bytes]) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=words,
-            env=_environment(),
+            env=environment(),
         )
     except OSError as error:
         raise EnvironmentLacks(
@@ -185,7 +219,7 @@ def _started(command: list[str], words: IO[bytes]) -> subprocess.Popen[bytes]:
         ) from error
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """A user's perf settings would change the text, and a debuginfod server make it wait."""
     kept = {key: value for key, value in os.environ.items() if key != "DEBUGINFOD_URLS"}
     return kept | {"PERF_CONFIG": os.devnull, "LC_ALL": "C", "PAGER": "cat"}
@@ -195,6 +229,11 @@ def _decoded(stream: IO[bytes]) -> Iterator[str]:
     """Lines as perf ends them: a name may hold bytes that are no UTF-8, or other line ends."""
     for line in stream:
         yield line.decode("utf-8", "replace")
+
+
+def last_words(words: IO[bytes]) -> str:
+    """The last line that perf wrote to its stderr."""
+    return _last(_said(words)) or "it said nothing"
 
 
 def _failure(perf: str, words: IO[bytes], status: int) -> Exception:
@@ -207,7 +246,7 @@ def _failure(perf: str, words: IO[bytes], status: int) -> Exception:
             "record for a shorter time or at a lower frequency",
         )
     return PartialData(
-        f"{perf} report failed with status {status}: {_last(text) or 'it said nothing'}",
+        f"{perf} report failed with status {status}: {last_words(words)}",
         "check the file with `perf report --stats -i FILE`; record again where it is cut short",
     )
 
@@ -246,7 +285,7 @@ def _samples_of(perf_data: Path, perf: str, pid: int) -> Counter[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=_environment(),
+        env=environment(),
     ) as process:
         assert process.stdout is not None
         for line in _decoded(process.stdout):

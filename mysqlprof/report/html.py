@@ -13,6 +13,7 @@ from mysqlprof.report.bisect import bisect_lines, bisect_rule
 from mysqlprof.report.counted import GROUPS
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
+from mysqlprof.report.imported import imported_lines
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import cut
@@ -84,6 +85,12 @@ class OffCpuView:
 
 # A new part of the report is a template and a line here: id, heading, template, shown when.
 def _sections(report: Report) -> list[tuple[str, str, str]]:
+    if report.run.imported:
+        return [
+            ("flames", "Flame graphs", "flames.html.j2"),
+            ("attribution", "Where the weight is", "attribution.html.j2"),
+            ("method", "What was imported", "imported_method.html.j2"),
+        ]
     flamed, claimed = bool(report.profiles), bool(report.run.claims)
     searched = report.run.bisect is not None
     changes = report.upgrade
@@ -150,6 +157,7 @@ def render(report: Report) -> str:
         difference_graphs=differences,
         bisect_lines=bisect_lines(report.run),
         bisect_rule=bisect_rule(report.run),
+        imported_lines=imported_lines(report),
         verdict=VERDICTS[report.run.verdict],
         headline=headline(report),
         tally=tally(report),
@@ -181,6 +189,8 @@ def _answer_template(report: Report) -> str:
         return "bisect.html.j2"
     if report.upgrade:
         return "upgrade.html.j2"
+    if report.run.imported:
+        return "imported.html.j2"
     return "matrix.html.j2" if report.matrix else "answer.html.j2"
 
 
@@ -189,6 +199,8 @@ def _title(report: Report) -> str:
         return report.run.bisect.answer
     if report.upgrade:
         return report.upgrade.answer
+    if report.run.imported:
+        return report.scenario.title
     answer = sentence(report.matrix) if report.matrix else VERDICTS[report.run.verdict].word
     return f"{answer}: {report.scenario.title}"
 

@@ -4,6 +4,7 @@ from mysqlprof.report import numbers
 from mysqlprof.report.bisect import bisect_markdown
 from mysqlprof.report.counted_markdown import counted_markdown
 from mysqlprof.report.facts import fact_value
+from mysqlprof.report.imported import imported_markdown, imported_method
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
 from mysqlprof.report.upgrade_markdown import upgrade_markdown
@@ -37,6 +38,9 @@ def render_markdown(run_dir: RunDirectory) -> str:
 
 
 def render(report: Report) -> str:
+    if report.run.imported:
+        imported = [imported_markdown(report), _caveats(report), _attribution(report)]
+        return "\n\n".join(p for p in [*imported, imported_method(report)] if p) + "\n"
     matrix, searched = report.matrix, bool(report.run.bisect or report.upgrade)
     parts = [
         _first_part(report),

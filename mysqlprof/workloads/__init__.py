@@ -2,7 +2,8 @@
 
 from typing import assert_never
 
-from mysqlprof.workload_spec import PreparedInsertSpec, SysbenchSpec, WorkloadSpec
+from mysqlprof.errors import UsageError
+from mysqlprof.workload_spec import NoWorkload, PreparedInsertSpec, SysbenchSpec, WorkloadSpec
 from mysqlprof.workloads import prepared_insert, sysbench
 from mysqlprof.workloads.base import Workload
 
@@ -14,5 +15,7 @@ def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
             return prepared_insert.make(spec, seed, max_allowed_packet)
         case SysbenchSpec():
             return sysbench.Sysbench(spec, seed)
+        case NoWorkload():
+            raise UsageError("there is nothing to drive in imported profiles")
         case _:
             assert_never(spec)
