@@ -46,11 +46,11 @@ def kind_of(head: bytes) -> Kind:
         raise ValueError("it is empty")
     if head.startswith(b"@[") or (b"\n@" in head and _finds_a_map(head)):
         return "bpftrace"
-    if kind := _perf_script(head):
-        return kind
     lines = [line for line in _whole_lines(head) if line.strip()]
     if lines and all(has_two_counts(line) for line in lines):
         raise ValueError("it has two counts a line (difffolded.pl): import its two profiles")
+    if kind := _perf_script(head):
+        return kind
     if 2 * sum(parse_line(line) is not None for line in lines) >= max(len(lines), 1):
         return "folded"
     if b"\x00" in head:

@@ -24,6 +24,8 @@ def chunks(file: BinaryIO, limit: int = MAX_UNPACKED_BYTES) -> Iterator[bytes]:
     """
     packed = _raw(file)
     first = next(packed, b"")
+    while len(first) < len(GZIP) and (more := next(packed, b"")):
+        first += more
     source = _joined(first, packed)
     if first.startswith(GZIP):
         source = _unpacked(source, limit)
@@ -50,8 +52,9 @@ def _unpacked(source: Iterator[bytes], limit: int) -> Iterator[bytes]:
     """gzip's members, one after another; zeros behind the last one are padding."""
     total = 0
     member, begun = zlib.decompressobj(wbits=31), False
-    for data in source:
-        while data:
+    for packed in source:
+        data = packed
+        while data := data if begun else data.lstrip(b"\x00"):
             begun = True
             try:
                 text = member.decompress(data, CHUNK_BYTES)
@@ -64,7 +67,7 @@ def _unpacked(source: Iterator[bytes], limit: int) -> Iterator[bytes]:
                 yield text
             data = member.unconsumed_tail
             if member.eof:
-                data = member.unused_data.lstrip(b"\x00")
+                data = member.unused_data
                 member, begun = zlib.decompressobj(wbits=31), False
     if begun:
         raise ValueError("its gzip data is cut short")

@@ -112,7 +112,7 @@ def _cell_ids(profiles: Sequence[Imported]) -> list[str]:
     taken: Counter[str] = Counter()
     ids = []
     for profile in profiles:
-        name = re.sub(r"(\.(gz|txt|folded|data|perf|script|collapsed))+$", "", profile.file)
+        name = re.sub(r"(\.(gz|txt|folded|data|perf|script|perf-script|collapsed))+$", "", profile.file)
         if files[profile.file] > 1 and profile.event:
             name = f"{name}_{profile.event}"
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:_LONGEST_ID] or "profile"

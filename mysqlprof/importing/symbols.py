@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mysqlprof.errors import UsageError
 from mysqlprof.probes.fold import Symbols
+from mysqlprof.servers.archives import unpack
 
 MAX_BYTES = 16 * 2**30
 
@@ -24,22 +25,12 @@ def symbols_at(symfs: Path | None, symbols: Path | None) -> Iterator[Symbols]:
         yield Symbols(symfs, symbols)
         return
     with tempfile.TemporaryDirectory(prefix="mysqlprof-symbols-") as directory:
-        _unpack(symbols, Path(directory))
+        try:
+            with tarfile.open(symbols) as archive:
+                unpack(archive, Path(directory), MAX_BYTES)
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise UsageError(
+                f"--symbols {symbols} cannot be unpacked: {error}",
+                "give the .tar.bz2 that `perf archive` wrote",
+            ) from error
         yield Symbols(symfs, Path(directory))
-
-
-def _unpack(archive: Path, directory: Path) -> None:
-    """Members that would leave the directory are an error (PEP 706), and so are too many bytes."""
-    try:
-        with tarfile.open(archive) as members:
-            total = 0
-            for member in members:
-                total += member.size
-                if total > MAX_BYTES:
-                    raise UsageError(f"{archive} unpacks into more than {MAX_BYTES:,} bytes")
-                members.extract(member, directory, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise UsageError(
-            f"--symbols {archive} cannot be unpacked: {error}",
-            "give the .tar.bz2 that `perf archive` wrote",
-        ) from error

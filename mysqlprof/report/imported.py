@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from mysqlprof.model import ImportedProfile, ProfileInfo
 from mysqlprof.report import numbers
-from mysqlprof.report.profiles import FunctionShare
+from mysqlprof.report.profiles import PathStep
 from mysqlprof.report.safe import code_span, markdown, table
 from mysqlprof.report.view import Report
+from mysqlprof.stacks import FoldedStacks, short_name
 
 _HOTTEST = 6
 
@@ -19,8 +20,8 @@ class ImportedLine:
     info: ProfileInfo
     what: str
     """Format, event, weight and unit, in words."""
-    functions: tuple[FunctionShare, ...]
-    """The hottest by their own weight."""
+    hottest: tuple[PathStep, ...]
+    """Functions by their own weight, whatever their category."""
 
 
 def imported_lines(report: Report) -> list[ImportedLine]:
@@ -31,7 +32,7 @@ def imported_lines(report: Report) -> list[ImportedLine]:
             record=record,
             info=profiles[record.cell].info,
             what=_what(record),
-            functions=profiles[record.cell].top_self[:_HOTTEST],
+            hottest=_hottest(profiles[record.cell].stacks),
         )
         for record in report.run.imported
         if record.cell in profiles
@@ -46,7 +47,7 @@ def imported_markdown(report: Report) -> str:
     ]
     for line in imported_lines(report):
         known = [f"- {markdown(known.sentence)}" for known in line.record.known]
-        rows = [[code_span(f.name), numbers.share(f.self_share)] for f in line.functions]
+        rows = [[code_span(f.name), numbers.share(f.share)] for f in line.hottest]
         parts += [
             f"### {code_span(line.record.file)}",
             "\n".join([f"- {markdown(line.what)}", *known]),
@@ -67,6 +68,13 @@ def imported_method(report: Report) -> str:
     command = [f"- Command: {code_span(report.command)}"] if report.command else []
     made = f"- mysqlprof {markdown(run.tool_version)}, run {markdown(run.id)}"
     return "### What was imported\n\n" + "\n".join([*files, made, *command])
+
+
+def _hottest(stacks: FoldedStacks) -> tuple[PathStep, ...]:
+    counts = sorted(stacks.self_counts().items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        PathStep(short_name(frame), count / stacks.total) for frame, count in counts[:_HOTTEST]
+    )
 
 
 def _what(record: ImportedProfile) -> str:

@@ -125,13 +125,18 @@ def _open_tar(package: Path, inner: str) -> Iterator[tarfile.TarFile]:
         yield tar
 
 
-def unpack(tar: tarfile.TarFile, target: Path) -> None:
+def unpack(tar: tarfile.TarFile, target: Path, limit: int | None = None) -> None:
     """Unpack regular files, directories and links that stay inside; everything else is skipped.
 
-    Owners and special modes are not restored. A member whose name leads outside is refused.
+    Owners and special modes are not restored. A member whose name leads outside is refused, and so
+    are more than `limit` bytes.
     """
     root = target.resolve()
+    total = 0
     for member in tar:
+        total += member.size
+        if limit is not None and total > limit:
+            raise tarfile.TarError(f"it unpacks into more than {limit:,} bytes")
         name = PurePosixPath(member.name)
         if name.is_absolute() or ".." in name.parts:
             raise tarfile.TarError(f"member {member.name!r} leads out of the archive")
