@@ -29,6 +29,7 @@ from mysqlprof.stacks import UNKNOWN, FoldedStacks, Stack, plain_name
 from mysqlprof.store import RunDirectory
 from mysqlprof.workload_spec import NoWorkload
 
+_ENDINGS = re.compile(r"(\.(gz|txt|folded|data|perf|script|perf-script|collapsed))+$")
 _FACTOR = "profile"
 _LONGEST_ID = 80
 
@@ -112,7 +113,7 @@ def _cell_ids(profiles: Sequence[Imported]) -> list[str]:
     taken: Counter[str] = Counter()
     ids = []
     for profile in profiles:
-        name = re.sub(r"(\.(gz|txt|folded|data|perf|script|perf-script|collapsed))+$", "", profile.file)
+        name = _ENDINGS.sub("", profile.file)
         if files[profile.file] > 1 and profile.event:
             name = f"{name}_{profile.event}"
         base = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:_LONGEST_ID] or "profile"

@@ -104,7 +104,9 @@ def test_a_recording_without_stacks_has_a_sample_a_line():
     assert problems.first == ["line 10: not a sample with its function: 'nonsense'"]
 
 
-SAMPLE = b"mysqld 12/13 [001] 1.5:  7 cycles:u: \n\tff inner+0x1 (/bin/m)\n\tfe outer(int) (/bin/m)\n\n"
+SAMPLE = (
+    b"mysqld 12/13 [001] 1.5:  7 cycles:u: \n\tff inner+0x1 (/bin/m)\n\tfe outer(int) (/bin/m)\n\n"
+)
 
 
 def test_what_is_left_out_is_reported_with_its_line():
@@ -188,14 +190,49 @@ FRAMES = st.builds(
     "{}{}{}".format,
     st.sampled_from(["\tffff ", "    7f12 ", "  0 ", "", "f_f  ", "\u00e9 "]),
     st.sampled_from(
-        "f@g(int)+0x1@[unknown]@a->b->c@a->@->@(x)@Lo/m;.call(Lx;)V@net/http.(*C).Do@std::x<(a)>"
-        "@operator->@f+0x@f+0xg@ @R:[&<>\"']@x.(y).z+0x12@b_[i]->c_[i]@j_[j]@a;b@\x00@\u202e"
-        "@(anonymous namespace)::f(int)@<script>alert(1)</script>@=cmd".split("@")
+        [
+            "f",
+            "g(int)+0x1",
+            "[unknown]",
+            "a->b->c",
+            "a->",
+            "->",
+            "(x)",
+            "Lo/m;.call(Lx;)V",
+            "net/http.(*C).Do",
+            "std::x<(a)>",
+            "operator->",
+            "f+0x",
+            "f+0xg",
+            " ",
+            "R:[&<>\"']",
+            "x.(y).z+0x12",
+            "b_[i]->c_[i]",
+            "j_[j]",
+            "a;b",
+            "\x00",
+            "\u202e",
+            "(anonymous namespace)::f(int)",
+            "<script>alert(1)</script>",
+            "=cmd",
+        ]
     ),
     st.sampled_from(
-        " (/bin/x)@ ([kernel.kallsyms])@ ([unknown])@ (/tmp/perf-1.map)@ (/x/vmlinux)@ (inlined)"
-        "@ (/x (deleted))@@  (/bin/y)@ ()@ ([nf_conntrack])@ ([vdso]) x@ ([guest.kernel.kallsyms])"
-        "".split("@")
+        [
+            " (/bin/x)",
+            " ([kernel.kallsyms])",
+            " ([unknown])",
+            " (/tmp/perf-1.map)",
+            " (/x/vmlinux)",
+            " (inlined)",
+            " (/x (deleted))",
+            "",
+            "  (/bin/y)",
+            " ()",
+            " ([nf_conntrack])",
+            " ([vdso]) x",
+            " ([guest.kernel.kallsyms])",
+        ]
     ),
 )
 BITS = st.lists(
@@ -280,5 +317,3 @@ def test_inferno_agrees(name):
     text = captured(f"{name}.perf-script.txt")
     theirs = _folded_by("inferno-collapse-perf", text, "--all")
     assert as_text(fold(text, ALL)[0].counts) == theirs
-
-
