@@ -23,6 +23,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from mysqlprof.formats.kernel import is_entry_point
+from mysqlprof.formats.lines import LineReader
 from mysqlprof.formats.problems import Problems
 
 _BEGIN = re.compile(rb"(@\w*)\[(.*)")
@@ -32,7 +33,6 @@ _ADDRESS = re.compile(rb"0x[0-9a-f]+|[0-9a-f]{9,16}")
 _OFFSET = re.compile(rb"\+(?:0x)?[0-9a-f]+(?: \(.*\))?\Z")
 _QUIET = (b"Attaching ", b"Lost ", b"WARNING: ", b"@")
 _MOST_DIGITS = 1000
-_LONGEST = 2**20
 
 
 @dataclass
@@ -44,52 +44,41 @@ class _Key:
     stacks: list[list[bytes]] = field(default_factory=list)
 
 
-class BpftraceReader:
+class BpftraceReader(LineReader):
     """Fed with chunks of the text; the chosen map's stacks are in `counts` after `finish`."""
 
     def __init__(self, problems: Problems, name: str = "") -> None:
         """`name` chooses a map ("@" or "@latency"); empty: the first."""
+        super().__init__(problems)
         self.counts: dict[bytes, int] = {}
         """`comm;outer;inner` -> count."""
         self.map = name.encode()
         self.other_maps: Counter[str] = Counter()
         """Entries of maps that were not kept."""
-        self._problems = problems
         self._key: _Key | None = None
-        self._rest = b""
-        self._number = 0
-
-    def feed(self, chunk: bytes) -> None:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._read(line.rstrip(b"\r"))
-        if len(self._rest) > _LONGEST:
-            self._problems.add(self._number + 1, "the line is too long", self._rest[:200])
-            self._rest = b""
 
     def finish(self) -> None:
-        if self._rest:
-            self._read(self._rest)
+        super().finish()
         if self._key is not None:
-            self._problems.add(self._number, "the text ends inside an entry, which is left out")
-        self._rest, self._key = b"", None
+            self.problems.add(self.number, "the text ends inside an entry, which is left out")
+        self._key = None
 
-    def _read(self, line: bytes) -> None:
-        self._number += 1
+    def read(self, line: bytes) -> None:
+        line = line.rstrip(b"\r")
         begun = _BEGIN.fullmatch(line)
         if begun:
             if self._key is not None:
-                self._problems.add(self._number, "an entry begins inside another, left out")
+                self.problems.add(self.number, "an entry begins inside another, left out")
             self._key = _Key(begun[1])
             line = begun[2]
         if self._key is None:
             if line.strip() and not line.startswith(_QUIET):
-                self._problems.add(self._number, "not an entry of a map", line)
+                self.problems.add(self.number, "not an entry of a map", line)
         elif ended := _END.fullmatch(line):
             self._add_line(self._key, ended[1])
             self._end(self._key, ended[2])
         elif line.rstrip().endswith(b"]:"):
-            self._problems.add(self._number, "an entry without a count is left out", line)
+            self.problems.add(self.number, "an entry without a count is left out", line)
             self._key = None
         else:
             self._add_line(self._key, line)
@@ -113,7 +102,7 @@ class BpftraceReader:
             return
         stack = b";".join(_frames(key))
         if not stack or len(digits) > _MOST_DIGITS:
-            self._problems.add(self._number, "an entry without a stack is left out")
+            self.problems.add(self.number, "an entry without a stack is left out")
             return
         self.counts[stack] = self.counts.get(stack, 0) + int(digits)
 

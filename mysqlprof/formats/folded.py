@@ -10,61 +10,44 @@ lies below it is marked as the kernel's.
 
 import re
 
+from mysqlprof.formats.lines import LineReader
 from mysqlprof.formats.problems import Problems
 
-_LINE = re.compile(rb"(.*\S)\s+(\d+)(?:\.0*)?", re.DOTALL)
-_TWO_COUNTS = re.compile(rb".*\S\s+\d+\s+\d+")
+_COUNT = re.compile(rb"(\d+)(?:\.0*)?")
 _DELIMITERS = (b"-", b"--")
 _KERNEL = b"_[k]"
-_LONGEST = 16 * 2**20
 _MOST_DIGITS = 1000
 
 
-class FoldedReader:
+class FoldedReader(LineReader):
     """Fed with chunks of the text; the stacks are in `counts` after `finish`."""
 
     def __init__(self, problems: Problems) -> None:
+        super().__init__(problems)
         self.counts: dict[bytes, int] = {}
         """`outer;inner` -> count."""
-        self._problems = problems
-        self._rest = b""
-        self._number = 0
 
-    def feed(self, chunk: bytes) -> None:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._read(line)
-        if len(self._rest) > _LONGEST:
-            self._problems.add(self._number + 1, "the line is too long", self._rest[:200])
-            self._rest = b""
-
-    def finish(self) -> None:
-        self._read(self._rest)
-        self._rest = b""
-
-    def _read(self, line: bytes) -> None:
-        self._number += 1
+    def read(self, line: bytes) -> None:
         if not (text := line.strip()):
             return
         parsed = parse_line(text)
         if parsed is None:
-            self._problems.add(self._number, "not `frame;frame COUNT` with a whole count", line)
+            self.problems.add(self.number, "not `frame;frame COUNT` with a whole count", line)
             return
         stack, count = parsed
         self.counts[stack] = self.counts.get(stack, 0) + count
 
 
 def parse_line(line: bytes) -> tuple[bytes, int] | None:
-    """Stack and count; None where the line is anything else, or its count has a fraction."""
-    # Not by one expression: a search from the left takes quadratic time in a line of spaces.
-    head, space, last = line.rstrip().rpartition(b" ")
-    if not space:
-        head, space, last = line.rstrip().rpartition(b"\t")
-    found = _LINE.fullmatch(b"x " + last)
-    stack = head.rstrip()
-    if found is None or not stack or len(found[2]) > _MOST_DIGITS:
+    """Stack and count; None where the line is anything else, or its count has a fraction.
+
+    Not by one expression: a search from the left takes quadratic time in a line of spaces.
+    """
+    stack, *last = line.rsplit(None, 1)
+    found = _COUNT.fullmatch(last[0]) if last else None
+    if found is None or len(found[1]) > _MOST_DIGITS:
         return None
-    return _without_delimiter(stack), int(found[2])
+    return _without_delimiter(stack.rstrip()), int(found[1])
 
 
 def has_two_counts(line: bytes) -> bool:

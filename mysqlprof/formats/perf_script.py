@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mysqlprof.formats.lines import LineReader
 from mysqlprof.formats.perf_frame import FrameOptions, names_of, parts_of, sparse_parts_of
 from mysqlprof.formats.perf_header import Header, parse_header, parse_sparse_header
 from mysqlprof.formats.problems import Problems
@@ -307,7 +308,7 @@ class _Stacks(_Cache):
         return None if None in frames else b"".join(frames)  # type: ignore[arg-type]
 
 
-class OneLineSamples:
+class OneLineSamples(LineReader):
     """`perf script` text of a recording without stacks, made into that of one with stacks.
 
         mysqld 29866  2403.420859:    5025125 cpu-clock:ppp:  ffffffff81407bc6 f+0x16 (/bin/x)
@@ -316,28 +317,26 @@ class OneLineSamples:
     """
 
     def __init__(self, folder: PerfScriptFolder, problems: Problems) -> None:
+        super().__init__(problems)
         self._folder = folder
-        self._problems = problems
-        self._rest = b""
-        self._number = 0
+        self._samples: list[bytes] = []
 
     def feed(self, chunk: bytes) -> None:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        self._folder.feed(b"".join(map(self._sample, lines)))
-        if len(self._rest) > _UNFINISHED:
-            self._problems.add(self._number + 1, "the line is too long", self._rest[:200])
-            self._rest = b""
+        super().feed(chunk)
+        self._folder.feed(b"".join(self._samples))
+        self._samples.clear()
 
     def finish(self) -> None:
-        self._folder.feed(self._sample(self._rest))
+        super().finish()
+        self._folder.feed(b"".join(self._samples))
         self._folder.finish()
 
-    def _sample(self, line: bytes) -> bytes:
-        self._number += 1
-        if not line.strip() or line.startswith(b"#"):
-            return b""
-        found = _ONE_LINE.fullmatch(line.strip())
+    def read(self, line: bytes) -> None:
+        text = line.strip()
+        if not text or text.startswith(b"#"):
+            return
+        found = _ONE_LINE.fullmatch(text)
         if found is None:
-            self._problems.add(self._number, "not a sample with its function", line)
-            return b""
-        return b"%s\n\t%s\n\n" % found.groups()
+            self.problems.add(self.number, "not a sample with its function", line)
+            return
+        self._samples.append(b"%s\n\t%s\n\n" % found.groups())

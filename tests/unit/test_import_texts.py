@@ -51,6 +51,14 @@ def test_bcc_delimited_text_keeps_its_counts_and_marks_the_kernel():
     assert any(b";asm_exc_page_fault_[k];exc_page_fault_[k]" in stack for stack in reader.counts)
 
 
+def test_another_profilers_folded_text_keeps_its_counts():
+    text = captured("py-spy.folded")
+    reader = read_folded(text)
+    assert kind_of(text) == "folded"
+    assert sum(reader.counts.values()) == sum(int(line.split()[-1]) for line in text.splitlines())
+    assert any(b"worker (w.py:5);fib (w.py:2)" in stack for stack in reader.counts)
+
+
 @pytest.mark.parametrize(
     ("line", "parsed"),
     [
