@@ -204,7 +204,7 @@ class Scenario(Frozen):
 class CellSpec(Frozen):
     id: str
     levels: dict[str, str]
-    """Factor name -> level name; always has "server"."""
+    """Factor name -> level name; always has "server", but for imported profiles."""
     env: dict[str, str] = {}
     launch: dict[str, str] = {}
     set: dict[str, str] = {}
@@ -213,7 +213,7 @@ class CellSpec(Frozen):
 
     @property
     def role(self) -> str:
-        return self.levels["server"]
+        return self.levels.get("server", "")
 
 
 TrialKind = Literal["warmup", "timed", "profiled", "probed", "reference"]

@@ -142,6 +142,8 @@ def build(run_dir: RunDirectory) -> Report:
     slow = profiles.get(_first_match(run.plan.cells, picture.slow)) if picture else None
     normal = profiles.get(_first_match(run.plan.cells, picture.normal)) if picture else None
     pair = [p for p in (slow, normal) if p is not None]
+    if run.imported:
+        slow = profiles.get(run.imported[0].cell)
     slow = slow or next(iter(profiles.values()), None)
     cells = _cells(run, run_dir.read_trials(), profiles, _looked_at(run, contrasts, headlines))
     in_order = [cell.profile for cell in cells if cell.profile]

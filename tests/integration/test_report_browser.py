@@ -15,9 +15,12 @@ from report_factory import NORMAL, NORMAL_STACKS, SLOW, SLOW_STACKS, make_run
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.flamegraph import find_flamegraph
 from mysqlprof.flamegraph import render as draw
+from mysqlprof.importing.read import ReadOptions, read_profiles
+from mysqlprof.importing.run import write_run
 from mysqlprof.report import render_html
 from mysqlprof.store import RunDirectory
 
+_CAPTURED = Path(__file__).parents[1] / "data" / "import"
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _HOSTILE = {"main;<script>alert(1)</script>": 300, "main;');alert(2)//": 300, 'main;"><b>x': 300}
 
@@ -75,6 +78,22 @@ def test_a_report_loads_without_console_errors(
     document, console = _loaded(browser, page, tmp_path / "profile")
     assert console == []
     assert len(_DRAWN.findall(document)) == len(profiles)
+
+
+def test_the_report_of_imported_profiles_loads_without_console_errors(
+    browser: str, tmp_path: Path
+) -> None:
+    files = [_CAPTURED / name for name in ("mysqld.perf-script.txt.gz", "bpftrace.txt.gz")]
+    hostile = tmp_path / "hostile.folded"
+    hostile.write_text("".join(f"{stack} {count}\n" for stack, count in _HOSTILE.items()))
+    profiles = [p for file in (*files, hostile) for p in read_profiles(file, ReadOptions())]
+    _, run_dir = write_run(profiles, tmp_path / "run", force=False, command=["mysqlprof"])
+    page = run_dir.write_report("report.html", render_html(run_dir))
+    document, console = _loaded(browser, page, tmp_path / "profile")
+    assert console == []
+    assert "Shows the path of MySQL Bug" in document
+    drawn = sum(run_dir.read_svg(info.cell) is not None for info in run_dir.profiles())
+    assert len(_DRAWN.findall(document)) == drawn
 
 
 def test_a_script_that_the_policy_does_not_name_is_refused(browser: str, tmp_path: Path) -> None:

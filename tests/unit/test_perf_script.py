@@ -109,6 +109,31 @@ SAMPLE = (
 )
 
 
+@pytest.mark.parametrize(
+    ("comm", "frame", "named"),
+    [
+        ("mysqld", "ff do_syscall_64+0x5b ([kernel.kallsyms])", b"do_syscall_64_[k]"),
+        ("mysqld", "ff xfs_write ([xfs])", b"xfs_write_[k]"),
+        ("qemu", "ff vmx_vcpu_run ([guest.kernel.kallsyms])", b"vmx_vcpu_run_[k]"),
+        ("mysqld", "ff tcp_sendmsg (/lib/modules/6.1/build/vmlinux)", b"tcp_sendmsg_[k]"),
+        ("mysqld", "ff [unknown] ([vdso])", b"[[vdso]]_[k]"),
+        ("mysqld", "ff [unknown] ([unknown])", b"[unknown]"),
+        ("mysqld", "ff [unknown] (/usr/lib/libc.so.6)", b"[libc.so.6]"),
+        ("mysqld", "ff operator new(unsigned long) (/bin/m)", b"operator new"),
+        ("mysqld", "ff (anonymous namespace)::f(int) (/bin/m)", None),
+        ("mysqld", "ff a::(anonymous namespace)::f(int) (/b)", b"a::(anonymous namespace)::f"),
+        ("mysqld", "ff inner (inlined)", b"inner"),
+        ("server", "ff net/http.(*Client).Do (/bin/s)", b"net/http.(*Client).Do"),
+        ("java", "ff Ljava/util/Map;::get->Ljava/util/K;::eq (/tmp/perf-1.map)",
+         b"java/util/Map:::get_[j];java/util/K:::eq_[i]"),
+        ("node", "ff RegExp:[&<>\"'] (/tmp/perf-7539.map)", b"RegExp:[&<>]_[j]"),
+    ],
+)  # fmt: skip
+def test_names_of_frames(comm, frame, named):
+    folder, _ = fold(f"{comm} 1 1.0: 1 cycles:\n\t{frame}\n\n".encode(), ALL)
+    assert list(folder.counts) == [comm.encode() + (b";" + named if named else b"")]
+
+
 def test_what_is_left_out_is_reported_with_its_line():
     text = SAMPLE + b"nonsense\n\n" + SAMPLE.replace(b"\n\n", b"\n") + SAMPLE + SAMPLE[:-1]
     folder, problems = fold(text)
