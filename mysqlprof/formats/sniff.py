@@ -4,7 +4,12 @@ from typing import Literal
 
 from mysqlprof.formats.bpftrace import BpftraceReader
 from mysqlprof.formats.folded import has_two_counts, parse_line
-from mysqlprof.formats.perf_script import FoldOptions, OneLineSamples, PerfScriptFolder
+from mysqlprof.formats.perf_script import (
+    Dialect,
+    FoldOptions,
+    OneLineSamples,
+    PerfScriptFolder,
+)
 from mysqlprof.formats.problems import Problems
 
 Kind = Literal[
@@ -62,14 +67,19 @@ def _perf_script(head: bytes) -> Kind | None:
     """Told by reading it: the first way that finds a sample with a frame."""
     # A head that was cut inside its first sample is one, too.
     text = b"\n".join(_whole_lines(head)) + b"\n\n"
-    for dialect, kind in (("full", "perf script"), ("sparse", "perf script, sparse")):
-        folder = PerfScriptFolder(FoldOptions(), Problems(), dialect)  # type: ignore[arg-type]
-        folder.feed(text)
-        if any(b";" in stack for stack in folder.counts):
-            return kind  # type: ignore[return-value]
+    if _finds_a_frame(text, "full"):
+        return "perf script"
+    if _finds_a_frame(text, "sparse"):
+        return "perf script, sparse"
     folder = PerfScriptFolder(FoldOptions(), Problems(), "sparse")
     OneLineSamples(folder, Problems()).feed(text)
     return "perf script, no stacks" if folder.counts else None
+
+
+def _finds_a_frame(text: bytes, dialect: Dialect) -> bool:
+    folder = PerfScriptFolder(FoldOptions(), Problems(), dialect)
+    folder.feed(text)
+    return any(b";" in stack for stack in folder.counts)
 
 
 def _finds_a_map(head: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Protocol
 
 from mysqlprof.formats.sniff import HEAD_BYTES
 
@@ -13,14 +13,14 @@ MAX_UNPACKED_BYTES = 8 * 2**30
 GZIP = b"\x1f\x8b"
 
 
-class TooLarge(ValueError):
-    """A gzip file unpacks into more than the bound."""
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
-def chunks(file: BinaryIO, limit: int = MAX_UNPACKED_BYTES) -> Iterator[bytes]:
+def chunks(file: Readable, limit: int = MAX_UNPACKED_BYTES) -> Iterator[bytes]:
     """The bytes of `file`; the first chunk is as large as the file or HEAD_BYTES, or larger.
 
-    Raises ValueError where gzip data is broken or cut short, TooLarge beyond `limit` bytes.
+    Raises ValueError where gzip data is broken, cut short, or unpacks into more than `limit` bytes.
     """
     packed = _raw(file)
     first = next(packed, b"")
@@ -38,7 +38,7 @@ def chunks(file: BinaryIO, limit: int = MAX_UNPACKED_BYTES) -> Iterator[bytes]:
     yield from source
 
 
-def _raw(file: BinaryIO) -> Iterator[bytes]:
+def _raw(file: Readable) -> Iterator[bytes]:
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
 
@@ -62,7 +62,7 @@ def _unpacked(source: Iterator[bytes], limit: int) -> Iterator[bytes]:
                 raise ValueError(f"its gzip data is broken: {error}") from None
             total += len(text)
             if total > limit:
-                raise TooLarge(f"it unpacks into more than {limit:,} bytes")
+                raise ValueError(f"it unpacks into more than {limit:,} bytes")
             if text:
                 yield text
             data = member.unconsumed_tail

@@ -17,7 +17,7 @@ from mysqlprof.formats.perf_report import PerfReport
 from mysqlprof.formats.perf_script import FoldOptions, OneLineSamples, PerfScriptFolder
 from mysqlprof.formats.problems import Problems
 from mysqlprof.formats.sniff import Kind, kind_of
-from mysqlprof.formats.stream import CHUNK_BYTES, GZIP, chunks
+from mysqlprof.formats.stream import GZIP, chunks
 from mysqlprof.host import find_perf
 from mysqlprof.probes.fold import NoStacks, Symbols, fold_events
 from mysqlprof.probes.script import script_text
@@ -70,7 +70,7 @@ def read_profiles(path: Path, options: ReadOptions) -> list[Imported]:
     """
     with _opened(path) as file:
         digest = hashlib.sha256()
-        source = chunks(_Hashing(file, digest.update))  # type: ignore[arg-type]
+        source = chunks(_Hashing(file, digest.update))
         try:
             head = next(source)
             kind = kind_of(head)
@@ -246,7 +246,7 @@ class _Hashing:
         self._file = file
         self._update = update
 
-    def read(self, size: int = CHUNK_BYTES) -> bytes:
+    def read(self, size: int) -> bytes:
         data = self._file.read(size)
         self._update(data)
         return data
