@@ -15,7 +15,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from mysqlprof import __version__
-from mysqlprof.cli import imports, machine, measure, publishing, servers, show, stored, upgrade, wire
+from mysqlprof.cli import (
+    imports,
+    machine,
+    measure,
+    publishing,
+    servers,
+    show,
+    stored,
+    upgrade,
+    wire,
+)
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.terminal import ERR, OUT, complain
