@@ -364,6 +364,26 @@ _LIBRARY_PACKAGES = {
 }
 
 
+def _allocators(facts: HostFacts) -> Check:
+    name, needed_for = "allocators", "the arms of `scale` and `remedies` with another malloc"
+    absent = [allocator for allocator, soname in facts.allocators.items() if not soname]
+    if not absent:
+        return Check(name, True, ", ".join(facts.allocators.values()), needed_for)
+    packages = " ".join(_ALLOCATOR_PACKAGES[allocator] for allocator in absent)
+    return Check(name, None, f"no {', no '.join(absent)}", needed_for, _apt(facts, packages))
+
+
+_ALLOCATOR_PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4"}
+
+
+def mend_of_allocator(soname: str, facts: HostFacts | None = None) -> str:
+    """The command that installs a library known here; of others, that it must be installed."""
+    for allocator, sonames in host.ALLOCATORS.items():
+        if soname in sonames:
+            return _apt(facts or host.facts(), _ALLOCATOR_PACKAGES[allocator])
+    return f"install {soname}, or correct LD_PRELOAD in the scenario"
+
+
 def _busybox(facts: HostFacts) -> Check:
     name, needed_for = "busybox", "building a server's image where none can be pulled"
     if program := facts.programs.get("busybox"):
@@ -485,6 +505,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "Docker": _docker,
     "bcc": _bcc,
     "mysqld's libraries": _libraries,
+    "allocators": _allocators,
     "busybox": _busybox,
     "network namespaces": _namespaces,
     "link rates": _shaping,

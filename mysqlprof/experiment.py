@@ -78,6 +78,8 @@ class _Running:
     server: Server
     admin: Admin
     info: ServerInfo
+    tables_of: Workload
+    """Whose tables are there."""
     log: str = ""
     death: str = ""
     """Why it cannot be used any more; empty while it can."""
@@ -89,6 +91,7 @@ class Bench:
 
     plan: Plan
     workload: Workload
+    """Of cells that have none of their own."""
     backend: Backend
     drivers: Mapping[str, Driver]
     """By the names that cells give; "" is the driver of cells that name none."""
@@ -96,6 +99,8 @@ class Bench:
     options: RunOptions
     progress: Progress
     interrupts: Interrupts
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    """By cell."""
 
 
 def run_plan(bench: Bench) -> Run:
@@ -111,6 +116,7 @@ class _Experiment:
     def __init__(self, bench: Bench) -> None:
         self._plan = bench.plan
         self._workload = bench.workload
+        self._workloads = bench.workloads
         self._backend = bench.backend
         self._drivers = bench.drivers
         self._run_dir = bench.run_dir
@@ -182,7 +188,7 @@ class _Experiment:
             except (pymysql.MySQLError, OSError) as error:
                 why = server.why_dead() or error
                 raise ServerFailed(f"{name}: {why}", server.log_tail()) from error
-            self._servers[name] = _Running(server, admin, info)
+            self._servers[name] = _Running(server, admin, info, self._workload)
             asked = f" (asked for {info.requested})" if info.substitution else ""
             self._progress.note(
                 f"{name}: MySQL {info.version}{asked}, ready in {info.ready_s:.1f} s"
@@ -284,18 +290,20 @@ class _Experiment:
         cell = self._plan.cell(spec.cell)
         running = self._server_of(cell.id)
         admin = running.admin
-        for statement in self._workload.reset:
-            admin.query(statement)
+        workload = self._workload_of(cell.id)
+        self._clear(running, workload)
         for name, value in cell.set.items():
             admin.set_global(name, value)
         endpoint = running.server.endpoint
         driver = self._drivers[cell.driver_name]
-        counted = self._workload.counters
-        task = self._workload.task(self._trials_on(running))
+        counted = workload.counters
+        task = workload.task(self._trials_on(running))
         with driver.session(endpoint, task, cell.driver) as session:
+            for name, value in cell.set_after_prepare.items():
+                admin.set_global(name, value)
             before = Counters.read(admin, running.server.pid, counted)
             with window:
-                execution = session.execute()
+                executions = [session.execute() for _ in range(workload.executes)]
             after = Counters.read(admin, running.server.pid, counted)
             prepare_ms = session.prepare_ms
         self._check_arrival(cell, admin)
@@ -305,11 +313,11 @@ class _Experiment:
             round=spec.round,
             kind=spec.kind,
             profiled=spec.kind == "profiled",
-            elapsed_ms=execution.elapsed_ms,
+            elapsed_ms=sum(execution.elapsed_ms for execution in executions),
             prepare_ms=prepare_ms,
-            rows_written=execution.affected_rows,
+            rows_written=_total([execution.affected_rows for execution in executions]),
             status=after.since(before),
-            metrics=dict(execution.metrics),
+            metrics=dict(executions[-1].metrics),
         )
         self._check_counters(cell, result)
         self._trials.append(result)
@@ -319,8 +327,19 @@ class _Experiment:
     def _trials_on(self, running: _Running) -> int:
         return sum(self._server_of(trial.cell) is running for trial in self._trials)
 
+    def _workload_of(self, cell_id: str) -> Workload:
+        return self._workloads.get(cell_id, self._workload)
+
+    @staticmethod
+    def _clear(running: _Running, workload: Workload) -> None:
+        """What the last trial left; another workload's tables are made anew."""
+        same = running.tables_of is workload
+        for statement in workload.reset if same else workload.setup:
+            running.admin.query(statement)
+        running.tables_of = workload
+
     def _check_arrival(self, cell: CellSpec, admin: Admin) -> None:
-        arrival = self._workload.arrival
+        arrival = self._workload_of(cell.id).arrival
         failure = arrival.failure(admin.query(arrival.query)[0]) if arrival else ""
         if failure:
             raise ServerFailed(
@@ -329,7 +348,8 @@ class _Experiment:
             )
 
     def _check_counters(self, cell: CellSpec, result: TrialResult) -> None:
-        wrong = self._workload.disagreement(cell.driver, result.status, result.metrics)
+        workload = self._workload_of(cell.id)
+        wrong = workload.disagreement(cell.driver, result.status, result.metrics)
         if wrong:
             raise ServerFailed(
                 f"{cell.id}: {wrong}",
@@ -351,7 +371,7 @@ class _Experiment:
         self._profiles[cell.id] = (info, stacks)
         svg = None
         try:
-            work = amount(self._workload, info.executes)
+            work = amount(self._workload_of(cell.id), info.executes)
             svg = flame_graph(info, stacks, cell.levels, running.info.version, work)
         finally:  # a picture that cannot be drawn does not cost the profile
             self._run_dir.write_profile(info, stacks, svg)
@@ -539,6 +559,7 @@ class _Experiment:
             driver=self._drivers[""].describe() if "" in self._drivers else {},
             drivers={name: d.describe() for name, d in self._drivers.items() if name},
             workload=stored_facts(self._workload),
+            workloads={cell: stored_facts(own) for cell, own in self._workloads.items()},
             environment=dict(self._options.environment),
             servers=[running.info for running in self._servers.values()],
             cells=judged.cells,
@@ -553,3 +574,9 @@ class _Experiment:
         run = self._options.complete(run, self._measured())
         self._run_dir.write_run(run)
         return run
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    """None where one of them is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

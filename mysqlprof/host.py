@@ -47,6 +47,10 @@ MYSQLD_LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "libcrypt": ("libcrypt.so.1",),
     "libstdc++": ("libstdc++.so.6",),
 }
+ALLOCATORS: Mapping[str, tuple[str, ...]] = {
+    "jemalloc": ("libjemalloc.so.2",),
+    "tcmalloc": ("libtcmalloc_minimal.so.4",),
+}
 # Bits of CapEff that recording can need; /usr/include/linux/capability.h.
 _CAPABILITIES = {
     12: "CAP_NET_ADMIN",
@@ -132,6 +136,8 @@ class HostFacts(Frozen):
     """tcpdump may capture on the loopback interface."""
     libraries: dict[str, str]
     """MYSQLD_LIBRARIES -> the soname found; empty where there is none."""
+    allocators: dict[str, str]
+    """ALLOCATORS, likewise."""
     libc_symbols: bool
     """The debug file of the C library is installed: without it its memory copies have no name."""
     cache_free_bytes: int
@@ -246,7 +252,8 @@ def collect(probe: Probe | None = None) -> HostFacts:
             perf_event_paranoid=_integer(probe, "/proc/sys/kernel/perf_event_paranoid"),
             kptr_restrict=_integer(probe, "/proc/sys/kernel/kptr_restrict"),
             kernel_symbols=_shows_addresses(probe),
-            libraries=_libraries(libraries),
+            libraries=_libraries(libraries, MYSQLD_LIBRARIES),
+            allocators=_libraries(libraries, ALLOCATORS),
             libc_symbols=_has_symbols(probe, libraries, "libc.so.6"),
             cache_free_bytes=probe.free_bytes(_cache_root()),
             shm_free_bytes=probe.free_bytes("/dev/shm") if probe.glob("/dev/shm") else 0,
@@ -539,11 +546,18 @@ def _shows_addresses(probe: Probe) -> bool:
     return found is not None
 
 
-def _libraries(ldconfig: str) -> dict[str, str]:
+def finds_library(name: str) -> bool:
+    """Whether the dynamic linker would find a library of this soname or path."""
+    if "/" in name:
+        return Path(name).is_file()
+    return f"\t{name} (" in Probe().run("/sbin/ldconfig", "-p").out
+
+
+def _libraries(ldconfig: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     # \tlibaio.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libaio.so.1
     return {
         name: next((soname for soname in sonames if f"\t{soname} (" in ldconfig), "")
-        for name, sonames in MYSQLD_LIBRARIES.items()
+        for name, sonames in wanted.items()
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mysqlprof.model import CellSpec, LaunchSpec, Limits, Plan
+from mysqlprof.scenario import file_name
 
 
 @dataclass(frozen=True)
@@ -15,12 +16,14 @@ class Launches:
 
 
 def launches(plan: Plan, limits: Limits, images: Mapping[str, str]) -> Launches:
-    """Cells that need the same start share a server; its name says what sets it apart."""
+    """Cells that need the same start share a server; its name says what sets the first apart."""
     specs: dict[str, LaunchSpec] = {}
     of_cell: dict[str, str] = {}
+    names: dict[tuple[str, str], str] = {}
     apart = _launch_factors(plan)
     for cell in plan.cells:
-        name = "_".join([cell.role, *(cell.levels[factor] for factor in apart)])
+        own = "_".join([cell.role, *(file_name(cell.levels[factor]) for factor in apart)])
+        name = names.setdefault((cell.role, _start(cell)), own)
         spec = LaunchSpec(
             role=cell.role,
             requested=plan.scenario.servers[cell.role].version,

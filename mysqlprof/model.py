@@ -13,6 +13,15 @@ from pydantic import Field
 from mysqlprof.changes import CellComparison, Upgrade
 from mysqlprof.counted_types import Counted, CountersPlan
 from mysqlprof.frozen import Frozen
+from mysqlprof.level import Level as Level
+from mysqlprof.sweep_types import (
+    RemedyPlan,
+    RemedyRow,
+    Scaling,
+    ScalingPlan,
+    TriggerPlan,
+    TriggerRow,
+)
 from mysqlprof.workload_spec import WorkloadSpec
 
 SCHEMA_VERSION = 1
@@ -27,22 +36,6 @@ DriverName = Literal["connector-j", "python", "go", "node", "sysbench"]
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------
-
-
-class Level(Frozen):
-    """One value of a factor, and everything that it changes about server or driver."""
-
-    env: dict[str, str] = {}
-    """Environment of mysqld, at launch."""
-    launch: dict[str, str] = {}
-    """mysqld arguments, at launch: {"innodb_doublewrite": "0"}."""
-    set: dict[str, str] = {}
-    """Global system variables: set at run time before each trial, or at launch when asked."""
-    driver: dict[str, str | int | bool] = {}
-    """Options of the driver: {"server_prepare": true}."""
-    driver_name: str = ""
-    """Which driver, as --driver names it ("connector-j:8.0.22"); empty: the run's own."""
-    note: str = ""
 
 
 class Factor(Frozen):
@@ -196,6 +189,9 @@ class Scenario(Frozen):
     matrix: MatrixPlan | None = None
     bisect: BisectPlan | None = None
     counters: CountersPlan | None = None
+    triggers: TriggerPlan | None = None
+    scaling: ScalingPlan | None = None
+    remedy_trials: RemedyPlan | None = None
 
 
 # --- plan ----------------------------------------------------------------------------------
@@ -208,8 +204,10 @@ class CellSpec(Frozen):
     env: dict[str, str] = {}
     launch: dict[str, str] = {}
     set: dict[str, str] = {}
+    set_after_prepare: dict[str, str] = {}
     driver: dict[str, str | int | bool] = {}
     driver_name: str = ""
+    workload: dict[str, int] = {}
 
     @property
     def role(self) -> str:
@@ -567,6 +565,8 @@ class Run(Frozen):
     """The same for each driver that cells do name."""
     workload: dict[str, Any] = {}
     """Parameters, statement bytes, the prediction: what the workload was in numbers."""
+    workloads: dict[str, dict[str, Any]] = {}
+    """The same for each cell that has a size of its own."""
     environment: dict[str, Any] = {}
     servers: list[ServerInfo] = []
     cells: list[CellResult] = []
@@ -579,6 +579,9 @@ class Run(Frozen):
     counted: Counted | None = None
     imported: list[ImportedProfile] = []
     """Set in runs that hold profiles recorded elsewhere, and nothing else."""
+    triggers: list[TriggerRow] = []
+    scaling: Scaling | None = None
+    remedies: list[RemedyRow] = []
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

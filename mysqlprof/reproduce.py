@@ -54,6 +54,7 @@ def measure(
         prepared.options,
         progress,
         interrupts,
+        prepared.workloads,
     )
     return run_plan(bench), run_dir
 

@@ -1,10 +1,13 @@
 """What a user asked to be measured, and everything about it that can be refused beforehand."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+
+from pydantic import ValidationError
 
 from mysqlprof import doctor, host, scenario
 from mysqlprof.drivers.registry import check_driver
@@ -73,6 +76,8 @@ class Prepared:
     """Of the cells that name none, as `open_driver` takes it."""
     out: Path
     options: RunOptions
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    """Of cells that have a size of their own."""
 
 
 def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepared:
@@ -90,7 +95,8 @@ def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepa
             catalog.find(role.version)
     out = request.out or default_directory(definition)
     RunDirectory.check_free(out, force=request.force)
-    return Prepared(plan, workload, driver, out, _run_options(request, progress))
+    sizes = _workloads_of(plan, workload)
+    return Prepared(plan, workload, driver, out, _run_options(request, progress), sizes)
 
 
 def customised(definition: Scenario, request: Request) -> Scenario:
@@ -158,6 +164,31 @@ def workload_of(definition: Scenario, seed: int) -> Workload:
     """The workload, checked against the packet size that the servers will be given."""
     given = {**cnf_settings("base"), **definition.settings}
     return make(definition.workload, seed, parse_size(given["max_allowed_packet"]))
+
+
+def _workloads_of(plan: Plan, default: Workload) -> dict[str, Workload]:
+    """One workload a size, for the cells that are not of the default's."""
+    made = {plan.scenario.workload: default}
+    found = {}
+    for cell in plan.cells:
+        spec = _with_sizes(plan.scenario.workload, cell.workload)
+        if spec not in made:
+            sized = plan.scenario.model_copy(update={"workload": spec})
+            made[spec] = workload_of(sized, plan.seed)
+        if made[spec] is not default:
+            found[cell.id] = made[spec]
+    return found
+
+
+def _with_sizes(spec: WorkloadSpec, sizes: dict[str, int]) -> WorkloadSpec:
+    try:
+        return type(spec).model_validate(spec.model_dump() | sizes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"a workload of {sizes} cannot be: {first['loc'][0]}: {first['msg']}",
+            "correct the scenario's file",
+        ) from error
 
 
 def default_directory(definition: Scenario) -> Path:

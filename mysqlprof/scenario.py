@@ -11,7 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mysqlprof.errors import UsageError
-from mysqlprof.model import CellSpec, ClaimSpec, Factor, Level, Plan, Scenario, TrialSpec
+from mysqlprof.level import Level, merged
+from mysqlprof.model import CellSpec, ClaimSpec, Factor, Plan, Scenario, TrialSpec
 from mysqlprof.wire.protocol import COMMANDS
 
 Selector = Mapping[str, str]
@@ -128,16 +129,8 @@ def plan(scenario: Scenario, *, seed: int, toggle: str = "runtime", profile: boo
 def _cell(
     factors: list[Factor], levels: dict[str, str], values: list[Level], toggle: str
 ) -> CellSpec:
-    merged = Level()
-    for value in values:
-        merged = Level(
-            env=merged.env | value.env,
-            launch=merged.launch | value.launch,
-            set=merged.set | value.set,
-            driver=merged.driver | value.driver,
-            driver_name=value.driver_name or merged.driver_name,
-        )
-    launch, switched = merged.launch, merged.set
+    level = merged(values)
+    launch, switched = level.launch, level.set
     if toggle == "startup":
         launch, switched = launch | switched, {}
     parts = [
@@ -145,14 +138,21 @@ def _cell(
         for factor in factors
     ]
     return CellSpec(
-        id="_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", part) for part in parts),
+        id="_".join(map(file_name, parts)),
         levels=levels,
-        env=merged.env,
+        env=level.env,
         launch=launch,
         set=switched,
-        driver=merged.driver,
-        driver_name=merged.driver_name,
+        set_after_prepare=level.set_after_prepare,
+        driver=level.driver,
+        driver_name=level.driver_name,
+        workload=level.workload,
     )
+
+
+def file_name(text: str) -> str:
+    """`text` in the characters that names of files and containers may have."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-")
 
 
 def _check_references(scenario: Scenario, origin: str) -> None:
@@ -165,6 +165,7 @@ def _check_references(scenario: Scenario, origin: str) -> None:
     contrasts = {contrast.name for contrast in scenario.contrasts}
     selectors: list[Selector] = [*scenario.exclude, *scenario.profile.cells]
     selectors += scenario.counters.cells if scenario.counters else []
+    selectors += _of_sweeps(scenario)
     for contrast in scenario.contrasts:
         selectors += [contrast.numerator, contrast.denominator]
     for claim in scenario.claims:
@@ -203,3 +204,20 @@ def _check_counter(scenario: Scenario, claim: ClaimSpec, origin: str) -> None:
         raise UsageError(
             f"{origin}: claim {claim.id!r} about a counter needs `equals`, and no other subject"
         )
+
+
+def _of_sweeps(scenario: Scenario) -> list[Selector]:
+    """The servers and levels that [triggers], [scaling] and [remedy_trials] name."""
+    found: list[Selector] = []
+    for plan in (scenario.triggers, scenario.scaling, scenario.remedy_trials):
+        if plan:
+            found += [{"server": plan.server}, plan.fix]
+    if triggers := scenario.triggers:
+        found += [arm.fix for arm in triggers.arms]
+    if scaling := scenario.scaling:
+        found += [{scaling.compare: scaling.affected}, {scaling.compare: scaling.unaffected}]
+        found += [sweep.fix for sweep in scaling.sweeps]
+    if remedies := scenario.remedy_trials:
+        found += [arm.fix for arm in remedies.arms]
+        found += [{"server": arm.server} for arm in remedies.arms if arm.server]
+    return found

@@ -24,6 +24,7 @@ THRESHOLDS: dict[str, float] = {
     "max_lost_share": 0.01,
     "max_unresolved_leaf_share": 0.10,
     "noisy_cell_spread": 1.5,
+    "kink_change": 0.5,
     "max_steal_share": 0.02,
     "outlier_sigmas": 8.0,
     "drift_p": 0.01,
@@ -42,6 +43,7 @@ min_samples                fewer samples in a profile: no claim rests on it
 max_lost_share             more lost samples: the profile is partial
 max_unresolved_leaf_share  more samples whose leaf has no symbol: a caveat
 noisy_cell_spread          interval's upper over lower end: a caveat above it
+kink_change                a local exponent that changes by more has a kink
 max_steal_share            more CPU time taken by the hypervisor: a caveat
 outlier_sigmas             a trial so many robust standard deviations above the median stands out
 drift_p                    a trend over the trials is looked at below this p-value (Kendall)
@@ -76,17 +78,30 @@ def median_interval(values: Sequence[float]) -> Interval:
 def ratio_interval(numerator: Sequence[float], denominator: Sequence[float], seed: int) -> Interval:
     """Ratio of medians with a percentile bootstrap interval; reproducible by its seed."""
     generator = np.random.default_rng(seed)
-    top = _bootstrap_medians(numerator, generator)
-    bottom = _bootstrap_medians(denominator, generator)
+    top = bootstrap_medians(numerator, generator)
+    bottom = bootstrap_medians(denominator, generator)
     outside = (1 - THRESHOLDS["confidence"]) / 2 * 100
     low, high = np.percentile(top / bottom, [outside, 100 - outside])
     value = float(np.median(numerator) / np.median(denominator))
     return Interval(value, float(low), float(high))
 
 
-def _bootstrap_medians(
+def difference_interval(
+    minuend: Sequence[float], subtrahend: Sequence[float], seed: int
+) -> Interval:
+    """Difference of medians with a percentile bootstrap interval; reproducible by its seed."""
+    generator = np.random.default_rng(seed)
+    differences = bootstrap_medians(minuend, generator) - bootstrap_medians(subtrahend, generator)
+    outside = (1 - THRESHOLDS["confidence"]) / 2 * 100
+    low, high = np.percentile(differences, [outside, 100 - outside])
+    value = float(np.median(minuend) - np.median(subtrahend))
+    return Interval(value, float(low), float(high))
+
+
+def bootstrap_medians(
     values: Sequence[float], generator: np.random.Generator
 ) -> npt.NDArray[np.float64]:
+    """Medians of as many resamples as THRESHOLDS says."""
     data = np.asarray(values, dtype=float)
     resamples = int(THRESHOLDS["bootstrap_resamples"])
     picks = generator.integers(0, len(data), size=(resamples, len(data)))

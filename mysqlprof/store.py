@@ -27,6 +27,7 @@ from mysqlprof.model import (
     TrialResult,
 )
 from mysqlprof.stacks import FoldedStacks
+from mysqlprof.sweep_types import AllocatorRow, RemedyRow, Scaling, SweepPoint, TriggerRow
 from mysqlprof.wire.model import WireCommand
 
 _TRIAL_COLUMNS = [
@@ -262,6 +263,21 @@ class RunDirectory:
 
     def read_off_cpu_svg(self, cell: str) -> str | None:
         return self.read_svg(f"{cell}.offcpu")
+
+    # --- what triggers it, how it scales, what helps ---
+
+    def write_triggers(self, rows: Iterable[TriggerRow]) -> None:
+        self._write_rows("triggers.csv", TriggerRow, rows)
+
+    def write_scaling(self, scaling: Scaling) -> None:
+        """A row a size of a sweep in scaling.csv, and an allocator in allocators.csv."""
+        points = [point for series in scaling.series for point in series.points]
+        self._write_rows("scaling.csv", SweepPoint, points)
+        if scaling.allocators:
+            self._write_rows("allocators.csv", AllocatorRow, scaling.allocators)
+
+    def write_remedies(self, rows: Iterable[RemedyRow]) -> None:
+        self._write_rows("remedies.csv", RemedyRow, rows)
 
     # --- reports, logs, sums ---
 

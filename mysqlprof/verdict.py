@@ -308,7 +308,16 @@ def _oddities(measured: Measured, cells: list[CellResult]) -> list[Caveat]:
     for cell in cells:
         for finding in examine(measured.timed(cell.id)):
             texts.setdefault(finding.kind, []).append(f"{cell.id}: {finding.text}")
-    return [Caveat(kind=kind, text="; ".join(parts)) for kind, parts in texts.items()]
+    return [Caveat(kind=kind, text="; ".join(_first(parts))) for kind, parts in texts.items()]
+
+
+_NAMED = 12
+"""Cells that a caveat names; sweeps have many more."""
+
+
+def _first(parts: list[str]) -> list[str]:
+    rest = len(parts) - _NAMED
+    return [*parts[:_NAMED], f"and {rest} more"] if rest > 0 else parts
 
 
 def _noise(cells: list[CellResult]) -> Caveat | None:
@@ -324,7 +333,7 @@ def _noise(cells: list[CellResult]) -> Caveat | None:
     )
     if not noisy:
         return None
-    words = [f"{cell.id} {spread:.1f}x" for spread, cell in noisy]
+    words = _first([f"{cell.id} {spread:.1f}x" for spread, cell in noisy])
     text = f"{len(noisy)} of {len(cells)} cells are noisy; their intervals span {', '.join(words)}"
     return Caveat(kind="noise", text=text)
 

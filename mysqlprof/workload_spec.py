@@ -15,19 +15,23 @@ _QUICK_EVENTS = 4
 
 
 class PreparedInsertSpec(Frozen):
-    """One multi-row INSERT as one prepared statement, executed once a trial."""
+    """One multi-row INSERT as one prepared statement."""
 
     kind: Literal["prepared-insert"]
     rows: int = Field(gt=0)
     columns: int = Field(gt=0)
     value_bytes: int = Field(gt=0)
     """Bytes in each value of a text column."""
+    executes: int = Field(default=1, gt=0)
+    """Of the statement, in a trial; each sends the same rows."""
 
     @property
     def sentence(self) -> str:
+        times = f", executed {self.executes:,} times" if self.executes > 1 else ""
         return (
             f"one multi-row prepared INSERT, {self.rows:,} rows × {self.columns:,} columns"
             f" = {self.rows * self.columns:,} parameters, {self.value_bytes:,}-byte text values"
+            f"{times}"
         )
 
     @property

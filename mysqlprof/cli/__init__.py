@@ -23,6 +23,7 @@ from mysqlprof.cli import (
     servers,
     show,
     stored,
+    sweeps,
     upgrade,
     wire,
 )
@@ -46,6 +47,9 @@ _VERBS: dict[str, Callable[..., None]] = {
     "matrix": measure.matrix_verb,
     "bisect": measure.bisect_verb,
     "upgrade": upgrade.upgrade_verb,
+    "triggers": sweeps.triggers_verb,
+    "scale": sweeps.scale_verb,
+    "remedies": sweeps.remedies_verb,
     "report": stored.report_verb,
     "gallery": show.gallery_verb,
     "diff": show.diff_verb,

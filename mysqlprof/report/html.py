@@ -17,6 +17,9 @@ from mysqlprof.report.imported import imported_lines
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import cut
+from mysqlprof.report.sweep_charts import scaling_charts
+from mysqlprof.report.sweep_words import REMEDY_WORDS, TRIGGER_WORDS, stars
+from mysqlprof.report.sweeps import firings, sweep_answer, values
 from mysqlprof.report.templating import environment
 from mysqlprof.report.upgrade import Difference, UpgradeView
 from mysqlprof.report.upgrade import title as comparison_title
@@ -94,13 +97,18 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
     flamed, claimed = bool(report.profiles), bool(report.run.claims)
     searched = report.run.bisect is not None
     changes = report.upgrade
-    unclaimed = searched or changes is not None
+    swept = sweep_answer(report.run) is not None
+    unclaimed = searched or swept or changes is not None
     judged = not (report.matrix or report.run.verdict == "measured")
     parts = [
         ("claims", "Claims", "claims.html.j2", not unclaimed and (claimed or judged)),
         *(_upgrade_sections(changes) if changes else []),
+        ("triggers", "What triggers it", "triggers.html.j2", bool(report.run.triggers)),
+        ("scaling", "How it scales", "scaling.html.j2", report.run.scaling is not None),
+        ("remedies", "What helps", "remedies.html.j2", bool(report.run.remedies)),
+        ("firing", "Could it fire here?", "firing.html.j2", bool(firings(report.run))),
         ("timings", "Timings", "timings.html.j2", True),
-        ("flames", "Flame graphs", "flames.html.j2", report.matrix is None or flamed),
+        ("flames", "Flame graphs", "flames.html.j2", flamed or not (report.matrix or swept)),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
         ("wire", "On the wire", "wire.html.j2", bool(report.wire)),
         ("counted", "Counted", "counted.html.j2", report.counted is not None),
@@ -138,7 +146,8 @@ def render(report: Report) -> str:
     off_cpu = _off_cpu(report, len(flames) + len(differences), frame_style, frame_script)
     framed: list[FlameView | DifferenceGraph | OffCpuView] = [*flames, *differences, *off_cpu]
     style = env.get_template("report.css.j2").render(flames=framed, changes=CHANGES)
-    if report.matrix or report.run.bisect or report.upgrade:
+    sweep = sweep_answer(report.run)
+    if report.matrix or report.run.bisect or report.upgrade or sweep:
         style += _plain(env, "matrix.css")
     if report.upgrade:
         style += _plain(env, "upgrade.css")
@@ -155,6 +164,9 @@ def render(report: Report) -> str:
         matrix=report.matrix,
         upgrade=report.upgrade,
         difference_graphs=differences,
+        sweep=sweep,
+        firings=firings(report.run),
+        scaling_charts=scaling_charts(report.run.scaling),
         bisect_lines=bisect_lines(report.run),
         bisect_rule=bisect_rule(report.run),
         imported_lines=imported_lines(report),
@@ -191,6 +203,8 @@ def _answer_template(report: Report) -> str:
         return "upgrade.html.j2"
     if report.run.imported:
         return "imported.html.j2"
+    if sweep_answer(report.run):
+        return "sweep_answer.html.j2"
     return "matrix.html.j2" if report.matrix else "answer.html.j2"
 
 
@@ -201,6 +215,8 @@ def _title(report: Report) -> str:
         return report.upgrade.answer
     if report.run.imported:
         return report.scenario.title
+    if sweep := sweep_answer(report.run):
+        return sweep.sentence
     answer = sentence(report.matrix) if report.matrix else VERDICTS[report.run.verdict].word
     return f"{answer}: {report.scenario.title}"
 
@@ -229,6 +245,9 @@ def _environment() -> jinja2.Environment:
         "share": numbers.share,
         "count": numbers.count,
         "significant": numbers.significant,
+        "size": numbers.size,
+        "stars": stars,
+        "state_values": values,
         "short": short_name,
         "wording": wording,
         "claim_word": claim_word,
@@ -263,6 +282,8 @@ def _environment() -> jinja2.Environment:
         "durations": numbers.durations,
         "kinds": KINDS,
         "changes": CHANGES,
+        "trigger_words": TRIGGER_WORDS,
+        "remedy_words": REMEDY_WORDS,
     }
     return env
 

@@ -7,6 +7,7 @@ from mysqlprof.report.facts import fact_value
 from mysqlprof.report.imported import imported_markdown, imported_method
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.safe import code_block, code_span, markdown, table
+from mysqlprof.report.sweeps import answer_markdown, sections_markdown, sweep_answer
 from mysqlprof.report.upgrade_markdown import upgrade_markdown
 from mysqlprof.report.view import Report, build
 from mysqlprof.report.wire_markdown import wire_markdown
@@ -42,13 +43,15 @@ def render(report: Report) -> str:
         imported = [imported_markdown(report), _caveats(report), _attribution(report)]
         return "\n\n".join(p for p in [*imported, imported_method(report)] if p) + "\n"
     matrix, searched = report.matrix, bool(report.run.bisect or report.upgrade)
+    swept = sweep_answer(report.run) is not None
     parts = [
         _first_part(report),
-        "" if searched else _because(report),
+        "" if searched or swept else _because(report),
         _caveats(report),
         "" if searched else _claims(report),
+        sections_markdown(report),
         _cells(report),
-        "" if matrix and not report.profiles else _attribution(report),
+        "" if (matrix or swept) and not report.profiles else _attribution(report),
         wire_markdown(report.wire),
         counted_markdown(report.counted) if report.counted else "",
         _servers(report),
@@ -63,6 +66,8 @@ def _first_part(report: Report) -> str:
         return bisect_markdown(report)
     if report.upgrade:
         return upgrade_markdown(report, report.upgrade)
+    if answer := sweep_answer(report.run):
+        return answer_markdown(report, answer)
     return matrix_answer(report, report.matrix) if report.matrix else _answer(report)
 
 

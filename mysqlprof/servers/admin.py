@@ -1,5 +1,6 @@
 """The administrator's connection: readiness, settings, switches, counters. Never timed."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -142,4 +143,6 @@ def is_connection_lost(error: BaseException) -> bool:
 
 
 def _plain(value: str) -> str:
-    return {"on": "1", "off": "0"}.get(value.lower(), value.lower())
+    """One writing for what the server may write otherwise: ON and 1, 10 and 10.000000."""
+    word = {"on": "1", "off": "0"}.get(value.lower(), value.lower())
+    return re.sub(r"^(-?\d+)\.0*$", r"\1", word)

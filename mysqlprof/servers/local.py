@@ -134,6 +134,7 @@ class LocalBackend:
                 Admin.wait(
                     server.endpoint, made_of.version, _START_DEADLINE_S, server.why_dead
                 ).close()
+                _check_preload(spec, server)
                 server.ready_s = round(time.monotonic() - started, 3)
                 yield server
             except ServerFailed as error:
@@ -329,6 +330,13 @@ def _library_links() -> list[Path]:
 
 def _run_as_root() -> list[str]:
     return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def _check_preload(spec: LaunchSpec, server: LocalServer) -> None:
+    """The dynamic linker only warns where it cannot preload, and goes on without."""
+    library = spec.environment.get("LD_PRELOAD")
+    if library and "cannot be preloaded" in log_tail(server.work / "error.log", 10_000):
+        raise EnvironmentLacks(f"{library} cannot be preloaded into mysqld", "install it")
 
 
 def _lost_its_port(server: LocalServer) -> bool:

@@ -47,6 +47,11 @@ class Workload(Protocol):
         ...
 
     @property
+    def executes(self) -> int:
+        """How often a trial has the driver execute its task; its time is their sum."""
+        ...
+
+    @property
     def setup(self) -> list[str]:
         """Statements that make the tables, and the data that trials find there."""
         ...

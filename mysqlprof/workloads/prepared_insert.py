@@ -40,8 +40,15 @@ class PreparedInsert:
     statement: Statement
 
     unit = "execute"
-    units = 1
     counters = ("Com_stmt_execute", "Com_stmt_prepare", "Com_insert", "Innodb_rows_inserted")
+
+    @property
+    def units(self) -> int:
+        return self.spec.executes
+
+    @property
+    def executes(self) -> int:
+        return self.spec.executes
 
     def task(self, number: int) -> Statement:
         """The same in all trials: the table is emptied before each."""
@@ -66,7 +73,7 @@ class PreparedInsert:
     def arrival(self) -> Check:
         """Every value as it was sent."""
         names = ", ".join(f"`{c.name}`" for c in self.columns)
-        rows = self.statement.rows
+        rows = self.spec.executes * self.statement.rows
         checksum = sum(zlib.crc32("|".join(map(_as_text, row)).encode()) for row in rows)
         return Check(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('|', {names}))), 0)"
@@ -78,7 +85,7 @@ class PreparedInsert:
         self, options: Options, status: Mapping[str, int], metrics: Mapping[str, float]
     ) -> str:
         """Who prepared is a studied factor."""
-        wanted = int(bool(options.get("server_prepare", False)))
+        wanted = self.spec.executes if options.get("server_prepare", False) else 0
         found = status.get("Com_stmt_execute")
         if found == wanted:
             return ""

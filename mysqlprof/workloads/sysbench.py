@@ -29,6 +29,7 @@ class Sysbench:
     seed: int
 
     unit = "transaction"
+    executes = 1
     counters = (*(name for _, names in _SAME for name in names), "Com_stmt_execute")
 
     @property

@@ -52,6 +52,8 @@ needs_of_a_run() {
   need libnuma1 have_library libnuma.so.1
   need libatomic1 have_library libatomic.so.1
   need libcrypt1 have_library libcrypt.so.1
+  need libjemalloc2 have_library libjemalloc.so.2
+  need libtcmalloc-minimal4 have_library libtcmalloc_minimal.so.4
   need busybox-static have_static_busybox
   need binutils have readelf
   need sysbench have sysbench

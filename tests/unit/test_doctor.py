@@ -46,6 +46,7 @@ GOOD = HostFacts(
     engine=ENGINE,
     programs={name: Program(path=f"/usr/bin/{name}", version="1.0") for name in PROGRAMS},
     libraries={name: sonames[0] for name, sonames in host.MYSQLD_LIBRARIES.items()},
+    allocators={name: sonames[0] for name, sonames in host.ALLOCATORS.items()},
     libc_symbols=True,
     captures=True,
     cache_free_bytes=50 * 2**30,
