@@ -279,6 +279,12 @@ class RunDirectory:
     def write_remedies(self, rows: Iterable[RemedyRow]) -> None:
         self._write_rows("remedies.csv", RemedyRow, rows)
 
+    # --- runs within the run ---
+
+    def part(self, name: str) -> Path:
+        """Where a run that is part of this one's evidence belongs; it is not made yet."""
+        return self.path / "evidence" / name
+
     # --- reports, logs, sums ---
 
     def write_report(self, name: str, text: str) -> Path:

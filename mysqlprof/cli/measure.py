@@ -71,11 +71,13 @@ def reproduce_verb(
 ) -> None:
     """Launch servers, drive the workload, profile, and hand back a verdict with its evidence."""
     from mysqlprof.reproduce import reproduce
+    from mysqlprof.sweeps.evidence import reproduce_with_evidence
 
     request = request_of(context, images=parse_images(image or []))
+    measured = reproduce_with_evidence if evidence == "full" else reproduce
     interrupts: Interrupts = context.obj
     with TerminalProgress(interrupts) as progress:
-        run, path = reproduce(request, progress, interrupts)
+        run, path = measured(request, progress, interrupts)
     if as_json:
         print_json(run.model_dump(mode="json"))
     else:
