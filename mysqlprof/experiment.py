@@ -17,6 +17,7 @@ import pymysql
 
 from mysqlprof import __version__
 from mysqlprof.attribution import Rules, attribute, load_rules
+from mysqlprof.builders import different_builders
 from mysqlprof.capturing import Captures, Subject, captured_cells
 from mysqlprof.closure import on_cpu_shares
 from mysqlprof.counters import Counters, StolenTime
@@ -67,6 +68,9 @@ class RunOptions:
     """Adds what is derived from the whole run, each time before it is written."""
     check_servers: Callable[[Sequence[ServerInfo]], None] = lambda _: None
     """Raises where the servers that were started must not be compared."""
+    refusals: dict[str, str] | None = None
+    """Takes, by cell, why its driver failed on a server that lives: such a cell is then left out.
+    None: such a failure ends the run."""
     undecided: Callable[[Measured], bool] = lambda _: False
     """Whether more rounds are wanted, besides those that claims need."""
 
@@ -134,6 +138,8 @@ class _Experiment:
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
         self._clock = TrialClock()
+        self._may_refuse = bench.options.refusals is not None
+        self._refusals = {} if bench.options.refusals is None else bench.options.refusals
 
     # --- the order of steps ---
 
@@ -193,7 +199,9 @@ class _Experiment:
             self._progress.note(
                 f"{name}: MySQL {info.version}{asked}, ready in {info.ready_s:.1f} s"
             )
-        self._options.check_servers([running.info for running in self._servers.values()])
+        infos = [running.info for running in self._servers.values()]
+        self._options.check_servers(infos)
+        self._caveats += different_builders(infos)
         for text in dict.fromkeys(r.info.substitution for r in self._servers.values()):
             if text:
                 self._caveats.append(Caveat(kind="substitution", text=text))
@@ -202,7 +210,7 @@ class _Experiment:
         for number, spec in enumerate(trials):
             if self._interrupts.requested:
                 return
-            if self._server_of(spec.cell).death:
+            if self._server_of(spec.cell).death or spec.cell in self._refusals:
                 continue
             left = self._clock.estimate([later.cell for later in trials[number:]])
             self._progress.trial(number, len(trials), spec.cell, left)
@@ -236,7 +244,7 @@ class _Experiment:
         for number, cell_id in enumerate(self._plan.profiled):
             if self._interrupts.requested:
                 return
-            if self._server_of(cell_id).death:
+            if self._server_of(cell_id).death or cell_id in self._refusals:
                 continue
             self._progress.trial(number, len(self._plan.profiled), f"profile {cell_id}", None)
             with self._server_may_die(cell_id):
@@ -453,6 +461,12 @@ class _Experiment:
                     f"{running.info.name}: {error}", running.server.log_tail()
                 ) from error
             death = self._death_of(running)
+            if not death and isinstance(error, DriverFailed) and self._may_refuse:
+                self._refusals[cell_id] = str(error)
+                text = f"{cell_id} is left out: {error}"
+                self._caveats.append(Caveat(kind="refused", text=text))
+                self._progress.note(text)
+                return
             if not death:
                 raise ServerFailed(
                     f"{running.info.name}: {error}", running.server.log_tail(5)
@@ -527,6 +541,8 @@ class _Experiment:
         if status == "running":
             return missing
         for cell in self._plan.cells:
+            if cell.id in self._refusals:
+                continue  # a caveat says why
             done = sum(t.cell == cell.id and t.kind == "timed" for t in self._trials)
             if done < self._plan.scenario.trials:
                 missing.append(f"{cell.id}: {done} of {self._plan.scenario.trials} timed trials")

@@ -1,6 +1,7 @@
 """`matrix`: drivers x servers, from a scenario's [matrix]."""
 
 import dataclasses
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def matrix(
 ) -> tuple[Run, Path]:
     """Measure every driver on every server, with server-side prepare and without.
 
-    A driver that cannot be had here is a named gap, and the others are measured.
+    A driver that cannot be had here is a named gap, and so is one that a server refuses; the others
+    are measured.
     """
     definition = customised(scenario.load(request.scenario), request)
     wanted = plan_of(definition, servers, drivers)
@@ -60,9 +62,11 @@ def matrix(
             update={"exclude": [*derived.exclude, *({"driver": name} for name in gaps)]}
         )
         prepared = prepare(measured, request, progress)
+        refusals: dict[str, str] = {}
         options = dataclasses.replace(
             prepared.options,
-            complete=lambda run, _: run.model_copy(update={"matrix": rows(run, gaps)}),
+            refusals=refusals,
+            complete=lambda run, _: run.model_copy(update={"matrix": rows(run, gaps, refusals)}),
         )
         prepared = dataclasses.replace(prepared, options=options)
         backend = stack.enter_context(
@@ -134,24 +138,37 @@ def derive(definition: Scenario, trials: int) -> Scenario:
     )
 
 
-def rows(run: Run, gaps: dict[str, str]) -> list[MatrixRow]:
-    """The matrix, server by server, driver by driver, the compared factor's slow level first."""
+def rows(
+    run: Run, gaps: dict[str, str], refusals: Mapping[str, str] | None = None
+) -> list[MatrixRow]:
+    """The matrix, server by server, driver by driver, the compared factor's slow level first.
+
+    `gaps` says of drivers, `refusals` of cells why they were not measured.
+    """
     plan = run.plan.definition.matrix
     assert plan is not None  # it is a matrix run
+    refusals = refusals or {}
     return [
-        _row(run, plan, server, driver, level, gaps.get(driver, ""))
+        _row(run, plan, {"server": server, "driver": driver, plan.compare: level}, gaps, refusals)
         for server in plan.servers
         for driver in plan.drivers
         for level in (plan.slow, plan.normal)
     ]
 
 
-def _row(run: Run, plan: MatrixPlan, server: str, driver: str, level: str, gap: str) -> MatrixRow:
-    levels = {"server": server, "driver": driver, plan.compare: level}
+def _row(
+    run: Run,
+    plan: MatrixPlan,
+    levels: dict[str, str],
+    gaps: dict[str, str],
+    refusals: Mapping[str, str],
+) -> MatrixRow:
+    server, driver = levels["server"], levels["driver"]
     cell = next((c for c in run.cells if scenario.matches(c.levels, levels)), None)
     info = next((s for s in run.servers if cell and s.name == cell.server), None)
     contrast = next((c for c in run.contrasts if c.name == f"{driver} on {server}"), None)
-    slow = level == plan.slow
+    slow = levels[plan.compare] == plan.slow
+    gap = gaps.get(driver, "") or (refusals.get(cell.id, "") if cell else "")
     compared = contrast if slow else None
     article = next(
         (

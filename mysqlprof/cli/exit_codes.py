@@ -16,8 +16,11 @@ def exit_code(run: Run) -> int:
 def matrix_exit_code(run: Run) -> int:
     """A matrix has no verdict of its own: it is done when its cells were measured.
 
-    A driver that is not installed is a gap with a name, and no failure.
+    A driver that is not installed, or that a server refuses, is a gap with a name, and no failure
+    while another was measured.
     """
+    if not any(row.median_ms is not None for row in run.matrix):
+        return exit_code(run) if run.status != "complete" else 6
     code = exit_code(run)
     return 0 if code == 5 else code
 

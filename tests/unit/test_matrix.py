@@ -116,3 +116,14 @@ def test_a_driver_that_is_not_there_keeps_its_place_with_the_reason(base):
         ("go", "not_measured", "go is not installed"),
         ("go", "not_measured", "go is not installed"),
     ]
+
+
+def test_a_cell_whose_driver_the_server_refuses_says_why(base):
+    run = measured(derived(["5.7.22"], ["python"]), (1.0, 0.9, 1.1), base)
+    off, on = sorted(run.cells, key=lambda cell: cell.levels["server_prepare"])
+    unmeasured = on.model_copy(update={"median_ms": None, "trials": 0})
+    found = rows(run.model_copy(update={"cells": [unmeasured, off]}), {}, {on.id: "no such login"})
+    assert [(r.verdict, r.gap) for r in found] == [
+        ("not_measured", "no such login"),
+        ("normal", ""),
+    ]
