@@ -7,20 +7,31 @@ system's own keys. They are unpacked, not installed, and run by the C library th
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mysqlprof.cache import cache_dir, locked
+from mysqlprof.elf import build_id, debug_link
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.packages import require, run
+from mysqlprof.unpacking import unpack
 
-_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_TRIPLET = "x86_64-linux-gnu"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+"""Where a package keeps its libraries, and the C library its loader."""
+LOADER = f"{LIBRARIES}/ld-linux-x86-64.so.2"
+
+_KEYRINGS = tuple(
+    Path("/usr/share/keyrings", name)
+    for name in ("debian-archive-keyring.pgp", "debian-archive-keyring.gpg")
+)
 _HINT = "check that `apt-get update` works here; this way leads only to Debian's own packages"
-_NOT_NEEDED = ("usr/share", "usr/lib/x86_64-linux-gnu/gconv")
+_NOT_DEBIAN = "use a Debian system, or what needs none of Debian's packages"
+_KEPT_SHARE = "mysql"
+_NOT_NEEDED = ("gconv", "perl", "perl-base")
 
 
 @dataclass(frozen=True)
@@ -32,10 +43,8 @@ class Unpacked:
 
     def command(self, program: str, *libraries: str) -> list[str]:
         """How to start `program` (a path in the tree) by the tree's own loader."""
-        places = [f"usr/lib/{_TRIPLET}", f"lib/{_TRIPLET}", *libraries]
-        path = ":".join(str(self.root / place) for place in places)
-        loader = self.root / "usr/lib" / _TRIPLET / "ld-linux-x86-64.so.2"
-        return [str(loader), "--library-path", path, str(self.root / program)]
+        path = ":".join(str(self.root / place) for place in (LIBRARIES, *libraries))
+        return [str(self.root / LOADER), "--library-path", path, str(self.root / program)]
 
 
 def unpacked(
@@ -47,27 +56,85 @@ def unpacked(
         if not home.is_dir():
             progress(f"fetching {package} and what it needs from Debian {suite}")
             with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as work:
-                os.replace(_fetch(package, suite, Path(work)), home)
+                tree = Path(work) / "tree"
+                main, *others = download(package, suite, Path(work) / "archives")
+                unpack_packages([main, *others], tree)
+                (tree / "version").write_text(main.name.split("_")[1] + "\n", encoding="utf-8")
+                os.replace(tree, home)
     return Unpacked(home, (home / "version").read_text(encoding="utf-8").strip())
 
 
-def _fetch(package: str, suite: str, work: Path) -> Path:
-    tree, archives = work / "tree", work / "archives"
-    tree.mkdir()
-    archives.mkdir()
-    with _private_apt(suite, work) as options:
-        run([_apt("apt-get"), *options, "update"], work, f"apt cannot read {suite}", hint=_HINT)
+def download(
+    package: str, suite: str, folder: Path, version: str = "", more: Sequence[str] = ()
+) -> list[Path]:
+    """The package's file, then those of all that it needs and `more`, in `folder`.
+
+    apt checks them against the suite's signed lists. With `version`, the package must be that one.
+    Raises EnvironmentLacks.
+    """
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as work, _private_apt(suite, Path(work)) as options:
+        update = [_apt("apt-get"), "-qq", *options, "update"]
+        run(update, folder, f"apt cannot read Debian {suite}", hint=_HINT)
         names = _with_dependencies(package, options)
-        failure = f"apt cannot fetch {package} of {suite}"
-        run([_apt("apt-get"), *options, "download", *names], archives, failure, hint=_HINT)
-    unpack = require("dpkg-deb", _HINT)
-    for archive in sorted(archives.iterdir()):
-        run([unpack, "--extract", str(archive), str(tree)], work, f"{archive.name} is broken")
-        if archive.name.startswith(f"{package}_"):
-            (tree / "version").write_text(archive.name.split("_")[1] + "\n", encoding="utf-8")
-    for folder in _NOT_NEEDED:
-        shutil.rmtree(tree / folder, ignore_errors=True)
-    return tree
+        if version:
+            _require_version(package, suite, version, options)
+        failure = f"apt cannot fetch {package} of Debian {suite}"
+        run([_apt("apt-get"), *options, "download", *names, *more], folder, failure, hint=_HINT)
+    return sorted(folder.iterdir(), key=lambda path: (path.name.split("_")[0] != package, path))
+
+
+def unpack_packages(packages: list[Path], tree: Path) -> None:
+    """The files of Debian packages in one tree, less documentation and what else is not needed.
+
+    Nothing of the packages is executed. Raises EnvironmentLacks for a broken one.
+    """
+    tree.mkdir()
+    for package in packages:
+        _unpack_package(package, tree)
+    for folder in [*(tree / LIBRARIES / name for name in _NOT_NEEDED), *_shared_data(tree)]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def place_symbols(tree: Path) -> None:
+    """Files of symbols to beside their libraries, where perf looks first; those of others go."""
+    debug = tree / "usr/lib/debug"
+    for library in (tree / LIBRARIES).glob("*.so*"):
+        id_, name = build_id(library), debug_link(library)
+        symbols = debug / ".build-id" / id_[:2] / f"{id_[2:]}.debug"
+        if name and symbols.is_file():
+            beside = symbols_of(library)
+            beside.parent.mkdir(exist_ok=True)
+            os.replace(symbols, beside)
+    shutil.rmtree(debug, ignore_errors=True)
+
+
+def symbols_of(library: Path) -> Path:
+    """Where the symbols stripped from a library are, if anywhere beside it."""
+    return library.parent / ".debug" / debug_link(library)
+
+
+def _unpack_package(package: Path, tree: Path) -> None:
+    command = [require("dpkg-deb", _NOT_DEBIAN), "--fsys-tarfile", str(package)]
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as process:
+            assert process.stdout is not None
+            try:
+                with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+                    unpack(tar, tree)
+                while process.stdout.read(65536):  # padding, or dpkg-deb would end by SIGPIPE
+                    pass
+            except (tarfile.TarError, OSError) as error:
+                process.kill()
+                raise EnvironmentLacks(f"{package.name} is broken: {error}", _HINT) from error
+        if process.returncode != 0:
+            errors.seek(0)
+            words = errors.read().decode("utf-8", "replace").strip()
+            raise EnvironmentLacks(f"{package.name} is broken: {words}", _HINT)
+
+
+def _shared_data(tree: Path) -> list[Path]:
+    return [path for path in (tree / "usr/share").glob("*") if path.name != _KEPT_SHARE]
 
 
 @contextmanager
@@ -77,8 +144,7 @@ def _private_apt(suite: str, work: Path) -> Iterator[list[str]]:
     for folder in ("lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True)
     source = f"Types: deb\nURIs: {_own_archive()}\nSuites: {suite}\nComponents: main\n"
-    if _KEYRING.exists():
-        source += f"Signed-By: {_KEYRING}\n"
+    source += f"Signed-By: {_keyring()}\n"
     (state / "debian.sources").write_text(source, encoding="utf-8")
     settings = {
         "Dir::Etc::sourcelist": str(state / "debian.sources"),
@@ -89,9 +155,21 @@ def _private_apt(suite: str, work: Path) -> Iterator[list[str]]:
         "Dir::Cache": str(state / "cache"),
         "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
         "Acquire::IndexTargets::deb-src::Contents-dsc::DefaultEnabled": "false",
+        "APT::Update::Error-Mode": "any",  # or a list that could not be had passes for an empty one
         "APT::Sandbox::User": "root",  # the private directories are this user's alone
     }
     yield [part for key, value in settings.items() for part in ("-o", f"{key}={value}")]
+
+
+def _keyring() -> Path:
+    """Debian's own keys: what is not signed by them is not unpacked."""
+    for keyring in _KEYRINGS:
+        if keyring.exists():
+            return keyring
+    raise EnvironmentLacks(
+        f"Debian's keys are not on this system ({_KEYRINGS[-1]})",
+        "sudo apt-get install -y debian-archive-keyring",
+    )
 
 
 def _own_archive() -> str:
@@ -102,7 +180,7 @@ def _own_archive() -> str:
         origin, label, uri = line.split("\t")
         if (origin, label) == ("Debian", "Debian"):
             return uri
-    raise EnvironmentLacks("this system's packages are not Debian's", _HINT)
+    raise EnvironmentLacks("this system's packages are not Debian's", _NOT_DEBIAN)
 
 
 def _with_dependencies(package: str, options: list[str]) -> list[str]:
@@ -121,8 +199,19 @@ def _with_dependencies(package: str, options: list[str]) -> list[str]:
     return sorted(names)
 
 
+def _require_version(package: str, suite: str, wanted: str, options: list[str]) -> None:
+    """A suite has one version of a package, and forgets the one before it."""
+    text = _output([_apt("apt-cache"), *options, "show", "--no-all-versions", package])
+    found = next((x.split()[1] for x in text.splitlines() if x.startswith("Version: ")), "none")
+    if found != wanted:
+        raise EnvironmentLacks(
+            f"{package} {wanted} is not in Debian {suite} any more, which has {found} now",
+            "take a newer mysqlprof, whose catalog may have it, or choose another version",
+        )
+
+
 def _apt(program: str) -> str:
-    return require(program, "use Debian, or install the program by this system's own means")
+    return require(program, _NOT_DEBIAN)
 
 
 def _output(command: list[str]) -> str:

@@ -485,10 +485,21 @@ def _router(facts: HostFacts) -> Check:
     name, needed_for = "MySQL Router", "connections through a pooling proxy"
     if program := facts.programs.get("mysqlrouter"):
         return Check(name, True, f"MySQL Router {program.version}", needed_for)
-    if facts.distro_ids[0] == "debian" and "dpkg-deb" in facts.programs:
+    if _unpacks_debians_packages(facts):
         found = "not installed: unpacked from Debian's packages on first use"
         return Check(name, True, found, needed_for)
     return Check(name, False, "not found", needed_for, _apt(facts, "mysql-router"))
+
+
+def _debian_packages(facts: HostFacts) -> Check:
+    name, needed_for = "Debian's packages", "MySQL 9.7 without an image of it"
+    if _unpacks_debians_packages(facts):
+        return Check(name, True, "unpacked beside this system on first use", needed_for)
+    return Check(name, None, "this system's packages are not Debian's", needed_for)
+
+
+def _unpacks_debians_packages(facts: HostFacts) -> bool:
+    return facts.distro_ids[0] == "debian" and "dpkg-deb" in facts.programs
 
 
 _ROWS: dict[str, Callable[[HostFacts], Check]] = {
@@ -513,6 +524,7 @@ _ROWS: dict[str, Callable[[HostFacts], Check]] = {
     "OpenVPN": _openvpn,
     "MySQL Router": _router,
     "wire capture": _wire,
+    "Debian's packages": _debian_packages,
     "disk": _disk,
     "memory disk": _memory_disk,
     "CPU governor": _governor,

@@ -70,3 +70,13 @@ def _table(elf: ELFFile, name: str) -> Iterator[Symbol]:
             yield Symbol(
                 strings[start : strings.index(0, start)].decode("ascii", "replace"), address
             )
+
+
+def debug_link(path: Path) -> str:
+    """The name of the file that holds the symbols stripped from an ELF file; empty if none."""
+    try:
+        with path.open("rb") as file:
+            section = ELFFile(file).get_section_by_name(".gnu_debuglink")
+            return section.data().split(b"\0")[0].decode() if section else ""
+    except (OSError, ELFError):
+        return ""

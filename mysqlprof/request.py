@@ -96,7 +96,9 @@ def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepa
     out = request.out or default_directory(definition)
     RunDirectory.check_free(out, force=request.force)
     sizes = _workloads_of(plan, workload)
-    return Prepared(plan, workload, driver, out, _run_options(request, progress), sizes)
+    versions = [role.version for role in definition.servers.values() if role.version]
+    options = _run_options(request, versions, progress)
+    return Prepared(plan, workload, driver, out, options, sizes)
 
 
 def customised(definition: Scenario, request: Request) -> Scenario:
@@ -196,7 +198,7 @@ def default_directory(definition: Scenario) -> Path:
     return Path("runs") / f"{definition.name}-{stamp}"
 
 
-def _run_options(request: Request, progress: Progress) -> RunOptions:
+def _run_options(request: Request, versions: list[str], progress: Progress) -> RunOptions:
     """Preflight: what the host lacks is said now, not after minutes of work."""
     progress.step("looking at this host")
     facts = host.facts()
@@ -219,6 +221,8 @@ def _run_options(request: Request, progress: Progress) -> RunOptions:
         doctor.require_perf_of_containers(facts)
     if not uses_docker:
         doctor.require_libraries(facts)
+        for version in versions:
+            catalog.nearest_with_archive(version)
     return RunOptions(
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
         command=list(request.command),

@@ -38,7 +38,7 @@ def servers_list(as_json: JsonFlag = False) -> None:
         archive = f"{row['client']} {row['archive']}" if row["archive"] else "-"
         table.add_row(
             row["version"],
-            row["image"],
+            row["image"] or "-",
             archive,
             row["sha256"][:12] or "-",
             "yes" if row["fetched"] else "-",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mysqlprof.errors import UsageError
 from mysqlprof.probes.fold import Symbols
-from mysqlprof.servers.archives import unpack
+from mysqlprof.unpacking import unpack
 
 MAX_BYTES = 16 * 2**30
 

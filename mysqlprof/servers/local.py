@@ -24,7 +24,7 @@ from mysqlprof.elf import build_id
 from mysqlprof.errors import EnvironmentLacks, ServerFailed, UsageError
 from mysqlprof.model import BackendName, Endpoint, LaunchSpec, ServerInfo
 from mysqlprof.servers import catalog
-from mysqlprof.servers.admin import Admin
+from mysqlprof.servers.admin import Admin, identified_by
 from mysqlprof.servers.archives import Installation, installation
 from mysqlprof.servers.base import Server
 from mysqlprof.servers.container_files import cnf_fragments
@@ -82,7 +82,7 @@ class LocalServer:
             build_id=build_id(self._made_of.mysqld),
             server_uuid=settings["server_uuid"],
             substitution=_substitution(self._spec.requested, version),
-            environment=dict(self._spec.environment),
+            environment={**self._made_of.environment, **self._spec.environment},
             arguments=dict(self._spec.arguments),
             limits=_limits(self._spec),
             ready_s=self.ready_s,
@@ -179,7 +179,7 @@ def data_template(made_of: Installation, progress: Callable[[str], None] = lambd
             with log.open("wb") as out:
                 done = subprocess.run(
                     [
-                        str(made_of.mysqld),
+                        *made_of.command(),
                         "--no-defaults",
                         "--initialize-insecure",
                         f"--basedir={made_of.basedir}",
@@ -260,7 +260,7 @@ def _write_configuration(
     write_private(
         work / "init.sql",
         f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{secrets.token_urlsafe(24)}';\n"
-        f"CREATE USER {grant} IDENTIFIED WITH mysql_native_password BY '{endpoint.password}';\n"
+        f"CREATE USER {grant} {identified_by(made_of.version)} '{endpoint.password}';\n"
         f"GRANT ALL PRIVILEGES ON *.* TO {grant} WITH GRANT OPTION;\n",
     )
 
@@ -284,7 +284,7 @@ def _spawn(spec: LaunchSpec, made_of: Installation, work: Path) -> subprocess.Po
 
     with (work / "error.log").open("ab") as log:
         return subprocess.Popen(
-            [*spec.place.prefix, str(made_of.mysqld), f"--defaults-file={work / 'my.cnf'}"],
+            [*spec.place.prefix, *made_of.command(), f"--defaults-file={work / 'my.cnf'}"],
             env=_environment(made_of, spec.environment),
             cwd=work,
             stdin=subprocess.DEVNULL,
@@ -308,11 +308,13 @@ def _cpu_set(cpus: float | None) -> set[int]:
 
 
 def _environment(made_of: Installation, extra: Mapping[str, str]) -> dict[str, str]:
-    libraries = [str(path) for path in (*made_of.library_paths, *_library_links())]
+    # A loader is told its libraries: this host's programs must not take them.
+    paths = () if made_of.loader else (*made_of.library_paths, *_library_links())
+    libraries = [str(path) for path in paths]
     keep = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "TMPDIR")}
     if libraries:
         keep["LD_LIBRARY_PATH"] = ":".join(libraries)
-    return {**keep, **extra}
+    return {**keep, **made_of.environment, **extra}
 
 
 def _library_links() -> list[Path]:

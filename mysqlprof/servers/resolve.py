@@ -68,6 +68,11 @@ class ResolvedImage:
     substitution: str = ""
     made_of: Installation | None = None
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What mysqld needs besides what the user gives."""
+        return self.made_of.environment if self.made_of else {}
+
 
 class _CannotPull(Exception):
     """One clause: why an image cannot be had from its registry."""
@@ -121,6 +126,8 @@ class ImageResolver:
 
     def _of_version(self, version: str) -> ResolvedImage:
         entry = self._find(version)
+        if not entry.image:
+            return self._built(version, entry, "")
         reference = Reference.parse(entry.image, entry.digest)
         try:
             image = self._obtain(reference)

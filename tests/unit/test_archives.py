@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mysqlprof import unpacking
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.servers import archives
 from mysqlprof.servers.catalog import Archive, CatalogEntry
@@ -37,7 +38,7 @@ def link(name: str, target: str) -> tarfile.TarInfo:
 def unpack(data: bytes, target: Path) -> None:
     target.mkdir(exist_ok=True)
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        archives.unpack(tar, target)
+        unpacking.unpack(tar, target)
 
 
 def a_server() -> bytes:

@@ -41,6 +41,7 @@ def run(*arguments: str, **kwargs: object) -> subprocess.CompletedProcess[str]:
         (("triggers", "bug-1"), "bug-73056"),
         (("scale", "bug-73056", "--before", "5.5.1"), "5.7.38"),
         (("remedies", "bug-73056", "--rows", "30", "--backend", "local"), "divide"),
+        (("reproduce", "bug-73056", "--after", "8.4.3", "--backend", "local"), "MySQL 8.4"),
         (("servers", "fetch", "4.1"), "8.0.32"),
         (("report", "nowhere"), "run.json"),
         (("nonsense",), "No such command"),

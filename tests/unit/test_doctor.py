@@ -344,3 +344,10 @@ def test_what_no_command_mends_is_refused(monkeypatch) -> None:
         doctor.mend("bcc", print)
     with pytest.raises(UsageError, match="no row 'bbc'"):
         doctor.mend("bbc", print)
+
+
+def test_debians_packages_are_for_debian_and_nobody_has_to_have_them() -> None:
+    assert row("Debian's packages", but()).ok is True
+    ubuntu = but(distro_ids=["ubuntu", "debian"])
+    assert row("Debian's packages", ubuntu).ok is None
+    assert doctor.can_run(doctor.checks(ubuntu))
