@@ -30,6 +30,12 @@ _SWEEPS: dict[str, Callable[[Scenario, Request], Analysis]] = {
 }
 
 
+_OF_THE_PART = frozenset(
+    {"noise", "first_trial", "outliers", "drift", "unresolved", "substitution", "more_rounds"}
+)
+"""Caveats about a part's own cells, and those that the main run has, too: the part's report has them."""
+
+
 def reproduce_with_evidence(
     request: Request, progress: Progress, interrupts: Interrupts
 ) -> tuple[Run, Path]:
@@ -98,7 +104,11 @@ def _with_sweep(
     except MysqlprofError as error:
         return _lacking(run, name, error)
     write_reports(part_dir)
-    caveats = [c.model_copy(update={"text": f"{name}: {c.text}"}) for c in part.caveats]
+    caveats = [
+        c.model_copy(update={"text": f"{name}: {c.text}"})
+        for c in part.caveats
+        if c.partial or c.kind not in _OF_THE_PART
+    ]
     return run.model_copy(
         update={
             name: getattr(part, name),
