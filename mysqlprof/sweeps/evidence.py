@@ -33,7 +33,7 @@ _SWEEPS: dict[str, Callable[[Scenario, Request], Analysis]] = {
 _OF_THE_PART = frozenset(
     {"noise", "first_trial", "outliers", "drift", "unresolved", "substitution", "more_rounds"}
 )
-"""Caveats about a part's own cells, and those that the main run has, too: the part's report has them."""
+"""Caveats about a part's own cells, or that the main run has, too: the part's report has them."""
 
 
 def reproduce_with_evidence(
