@@ -22,13 +22,16 @@ from mysqlprof.capturing import Captures, Subject, captured_cells
 from mysqlprof.closure import on_cpu_shares
 from mysqlprof.counters import Counters, StolenTime
 from mysqlprof.counting import CellCounts, bcc_python, count_cell, merged, off_cpu_graph
-from mysqlprof.drivers.base import Driver, DriverFailed
+from mysqlprof.drivers.base import Driver, DriverFailed, Refused
+from mysqlprof.drivers.refusals import gap_of
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.launches import launches
+from mysqlprof.level import Route
 from mysqlprof.model import (
     Caveat,
     CellSpec,
+    Gap,
     Limits,
     Plan,
     PlanRecord,
@@ -39,9 +42,11 @@ from mysqlprof.model import (
     TrialResult,
     TrialSpec,
 )
+from mysqlprof.noise import noise_caveat, noise_plan
 from mysqlprof.probes.perf import PerfOptions
 from mysqlprof.profiling import flame_graph, named, record_profile
 from mysqlprof.progress import Progress, TrialClock
+from mysqlprof.routes import Hosts, Way, open_hosts
 from mysqlprof.scenario import matches
 from mysqlprof.servers.admin import Admin, is_connection_lost
 from mysqlprof.servers.base import Backend, Server
@@ -98,13 +103,16 @@ class Bench:
     """Of cells that have none of their own."""
     backend: Backend
     drivers: Mapping[str, Driver]
-    """By the names that cells give; "" is the driver of cells that name none."""
+    """By the names that cells give; "" is the driver of cells that name none. One that could not be
+    opened is left out: its cells are gaps."""
     run_dir: RunDirectory
     options: RunOptions
     progress: Progress
     interrupts: Interrupts
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     """By cell."""
+    gaps: Sequence[Gap] = ()
+    """Known beforehand."""
 
 
 def run_plan(bench: Bench) -> Run:
@@ -114,6 +122,11 @@ def run_plan(bench: Bench) -> Run:
     Raises what prevents the run from starting at all; afterwards problems become caveats.
     """
     return _Experiment(bench).run()
+
+
+def _gap_caveat(gap: Gap) -> Caveat:
+    words = ". ".join(filter(None, (f"{', '.join(gap.cells)}: {gap.why}", gap.remedy)))
+    return Caveat(kind="not_measured_here", text=words)
 
 
 class _Experiment:
@@ -131,6 +144,8 @@ class _Experiment:
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
         self._launches = launches(bench.plan, bench.options.limits, bench.options.images)
         self._servers: dict[str, _Running] = {}
+        self._ways: dict[str, Way] = {}
+        self._gaps = list(bench.gaps)
         self._trials: list[TrialResult] = []
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
         self._captures = Captures(bench.run_dir) if "wire" in bench.options.evidence else None
@@ -138,7 +153,6 @@ class _Experiment:
         self._caveats: list[Caveat] = []
         self._elapsed_s: dict[str, float] = {}
         self._clock = TrialClock()
-        self._may_refuse = bench.options.refusals is not None
         self._refusals = {} if bench.options.refusals is None else bench.options.refusals
 
     # --- the order of steps ---
@@ -155,6 +169,7 @@ class _Experiment:
                 self._interrupts.defer()
                 with self._timed("warmup"):
                     self._run_trials(self._plan.warmups)
+                    self._check_noise()
                 with self._timed("timed"):
                     self._run_trials(self._plan.timed)
                     self._run_more_rounds()
@@ -182,9 +197,13 @@ class _Experiment:
         return run
 
     def _start_servers(self, stack: ExitStack) -> None:
+        hosts = stack.enter_context(open_hosts(self._plan.scenario.hosts, self._progress.step))
+        if hosts.lacking:
+            text = f"server and client share this host's loopback: {hosts.lacking.message}"
+            self._caveats.append(Caveat(kind="network", text=text))
         for name, spec in self._launches.specs.items():
             self._progress.step(f"starting {name}: MySQL {spec.requested or spec.image}")
-            server = stack.enter_context(self._backend.launch(spec, name))
+            server = stack.enter_context(self._backend.launch(hosts.equipped(spec), name))
             try:
                 admin = Admin(server.endpoint)
                 stack.callback(admin.close)
@@ -205,12 +224,54 @@ class _Experiment:
         for text in dict.fromkeys(r.info.substitution for r in self._servers.values()):
             if text:
                 self._caveats.append(Caveat(kind="substitution", text=text))
+        self._open_ways(hosts)
+
+    def _open_ways(self, hosts: Hosts) -> None:
+        """One for each server and route that cells take; what cannot be had is a gap."""
+        cells: dict[tuple[str, Route, float], list[str]] = {}
+        for cell in self._plan.cells:
+            key = (self._launches.of_cell[cell.id], cell.route, cell.rtt_ms)
+            cells.setdefault(key, []).append(cell.id)
+        for (name, route, rtt_ms), ids in cells.items():
+            if route != "direct":
+                self._progress.step(f"opening the {route} to {name}")
+            endpoint = self._servers[name].server.endpoint
+            try:
+                way = hosts.way(route, endpoint, self._launches.specs[name], rtt_ms)
+            except EnvironmentLacks as error:
+                self._add_gap(Gap(cells=ids, why=f"no {route}: {error.message}", remedy=error.hint))
+                continue
+            self._ways |= dict.fromkeys(ids, way)
+            if way.product:
+                text = f"{', '.join(ids)}: through {way.product}"
+                self._caveats.append(Caveat(kind="on_the_way", text=text))
+
+    def _add_gap(self, gap: Gap) -> None:
+        self._gaps.append(gap)
+        self._progress.note(f"{', '.join(gap.cells)}: not measured: {gap.why}")
+
+    def _is_gap(self, cell_id: str) -> bool:
+        return any(cell_id in gap.cells for gap in self._gaps)
+
+    def _cannot_run(self, cell_id: str) -> bool:
+        return self._is_gap(cell_id) or bool(self._server_of(cell_id).death)
+
+    def _check_noise(self) -> None:
+        """One cell against itself: what could be told apart at all, before anything is compared."""
+        wanted = self._plan.scenario.noise
+        if wanted is None or self._interrupts.requested:
+            return
+        specs = noise_plan(wanted, self._plan)
+        self._run_trials(specs)
+        caveat = noise_caveat(wanted, [t for t in self._trials if t.kind == "noise"])
+        self._progress.note(caveat.text)
+        self._caveats.append(caveat)
 
     def _run_trials(self, trials: tuple[TrialSpec, ...]) -> None:
         for number, spec in enumerate(trials):
             if self._interrupts.requested:
                 return
-            if self._server_of(spec.cell).death or spec.cell in self._refusals:
+            if self._cannot_run(spec.cell):
                 continue
             left = self._clock.estimate([later.cell for later in trials[number:]])
             self._progress.trial(number, len(trials), spec.cell, left)
@@ -244,7 +305,7 @@ class _Experiment:
         for number, cell_id in enumerate(self._plan.profiled):
             if self._interrupts.requested:
                 return
-            if self._server_of(cell_id).death or cell_id in self._refusals:
+            if self._cannot_run(cell_id):
                 continue
             self._progress.trial(number, len(self._plan.profiled), f"profile {cell_id}", None)
             with self._server_may_die(cell_id):
@@ -278,11 +339,10 @@ class _Experiment:
         for number, cell in enumerate(cells):
             if self._interrupts.requested:
                 return
-            running = self._server_of(cell.id)
-            if running.death:
+            if self._cannot_run(cell.id):
                 continue
             self._progress.trial(number, len(cells), f"capture {cell.id}", None)
-            subject = Subject(cell.id, running.server.endpoint, self._trial)
+            subject = Subject(cell.id, self._ways[cell.id].endpoint, self._trial)
             with self._server_may_die(cell.id):
                 self._caveats += captures.add(subject)
 
@@ -302,30 +362,35 @@ class _Experiment:
         self._clear(running, workload)
         for name, value in cell.set.items():
             admin.set_global(name, value)
-        endpoint = running.server.endpoint
+        way = self._ways[cell.id]
         driver = self._drivers[cell.driver_name]
         counted = workload.counters
         task = workload.task(self._trials_on(running))
-        with driver.session(endpoint, task, cell.driver) as session:
+        with driver.session(way.endpoint, task, cell.driver) as session:
             for name, value in cell.set_after_prepare.items():
                 admin.set_global(name, value)
-            before = Counters.read(admin, running.server.pid, counted)
+            before, on_the_way = Counters.read(admin, running.server.pid, counted), way.cpu_ms()
             with window:
                 executions = [session.execute() for _ in range(workload.executes)]
             after = Counters.read(admin, running.server.pid, counted)
+            spent = {name: cpu - on_the_way[name] for name, cpu in way.cpu_ms().items()}
             prepare_ms = session.prepare_ms
         self._check_arrival(cell, admin)
+        elapsed_ms = sum(execution.elapsed_ms for execution in executions)
+        status = after.since(before)
+        metrics = {**executions[-1].metrics, **spent}
+        metrics |= workload.figures(elapsed_ms, status, metrics)
         result = TrialResult(
             cell=cell.id,
             trial=sum(t.cell == cell.id and t.kind == spec.kind for t in self._trials),
             round=spec.round,
             kind=spec.kind,
             profiled=spec.kind == "profiled",
-            elapsed_ms=sum(execution.elapsed_ms for execution in executions),
+            elapsed_ms=elapsed_ms,
             prepare_ms=prepare_ms,
             rows_written=_total([execution.affected_rows for execution in executions]),
-            status=after.since(before),
-            metrics=dict(executions[-1].metrics),
+            status=status,
+            metrics=metrics,
         )
         self._check_counters(cell, result)
         self._trials.append(result)
@@ -408,7 +473,7 @@ class _Experiment:
             if self._interrupts.requested:
                 return
             running = self._server_of(cell.id)
-            if running.death:
+            if self._cannot_run(cell.id):
                 continue
             self._progress.trial(number, len(chosen), f"count {cell.id}", None)
             profile = self._profiles.get(cell.id)
@@ -461,11 +526,9 @@ class _Experiment:
                     f"{running.info.name}: {error}", running.server.log_tail()
                 ) from error
             death = self._death_of(running)
-            if not death and isinstance(error, DriverFailed) and self._may_refuse:
+            if not death and self._may_be_left_out(error):
                 self._refusals[cell_id] = str(error)
-                text = f"{cell_id} is left out: {error}"
-                self._caveats.append(Caveat(kind="refused", text=text))
-                self._progress.note(text)
+                self._add_gap(gap_of(cell_id, error))
                 return
             if not death:
                 raise ServerFailed(
@@ -478,6 +541,12 @@ class _Experiment:
             text = f"{name} (MySQL {version}) died: {death}; the end of its log: {tail}"
             self._caveats.append(Caveat(kind="server_died", text=text, partial=True))
             self._progress.note(text)
+
+    def _may_be_left_out(self, error: Exception) -> bool:
+        """Whoever cannot even connect never can; other failures only where they are asked about."""
+        return isinstance(error, Refused) or (
+            isinstance(error, DriverFailed) and self._options.refusals is not None
+        )
 
     @staticmethod
     def _death_of(running: _Running) -> str:
@@ -541,9 +610,9 @@ class _Experiment:
         if status == "running":
             return missing
         for cell in self._plan.cells:
-            if cell.id in self._refusals:
-                continue  # a caveat says why
             done = sum(t.cell == cell.id and t.kind == "timed" for t in self._trials)
+            if self._is_gap(cell.id):
+                continue  # a caveat says why
             if done < self._plan.scenario.trials:
                 missing.append(f"{cell.id}: {done} of {self._plan.scenario.trials} timed trials")
         if self._options.perf is None:
@@ -551,7 +620,9 @@ class _Experiment:
                 missing.append("profiles: not asked for")
         else:
             missing += [
-                f"{cell}: profile" for cell in self._plan.profiled if cell not in self._profiles
+                f"{cell}: profile"
+                for cell in self._plan.profiled
+                if cell not in self._profiles and not self._is_gap(cell)
             ]
         return missing + (self._captures.missing(self._plan) if self._captures else [])
 
@@ -563,6 +634,7 @@ class _Experiment:
             created=self._created,
             status=status,
             missing=self._missing(status),
+            gaps=self._gaps,
             command=self._options.command,
             scenario=self._plan.scenario.name,
             plan=PlanRecord(
@@ -583,7 +655,7 @@ class _Experiment:
             claims=judged.claims,
             verdict=judged.verdict,
             counted=merged(self._counts) if self._counts else None,
-            caveats=[*self._caveats, *judged.caveats],
+            caveats=[*self._caveats, *map(_gap_caveat, self._gaps), *judged.caveats],
             thresholds=THRESHOLDS,
             elapsed_s=self._elapsed_s,
         )

@@ -31,8 +31,12 @@ def launches(plan: Plan, limits: Limits, images: Mapping[str, str]) -> Launches:
             environment=cell.env,
             limits=limits,
             image=images.get(cell.role, ""),
+            certificate=cell.certificate,
         )
-        specs.setdefault(name, spec)
+        # Factors of which only some combinations are made may not show what sets them apart.
+        alone, number = name, 2
+        while specs.setdefault(name, spec) != spec:
+            name, number = f"{alone}-{number}", number + 1
         of_cell[cell.id] = name
     return Launches(specs, of_cell)
 
@@ -51,4 +55,4 @@ def _launch_factors(plan: Plan) -> list[str]:
 
 
 def _start(cell: CellSpec) -> str:
-    return repr((sorted(cell.env.items()), sorted(cell.launch.items())))
+    return repr((sorted(cell.env.items()), sorted(cell.launch.items()), cell.certificate))

@@ -1,8 +1,14 @@
 """One value of a factor: what it changes about server, driver or workload."""
 
 from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
 
 from mysqlprof.frozen import Frozen
+
+Route = Literal["direct", "proxy", "proxy-without-pool", "tunnel"]
+"""What lies on a driver's way to its server, besides the network."""
 
 
 class Level(Frozen):
@@ -22,6 +28,13 @@ class Level(Frozen):
     """Which driver, as --driver names it ("connector-j:8.0.22"); empty: the run's own."""
     workload: dict[str, int] = {}
     """Sizes in place of the scenario's: {"rows": 50, "executes": 10}."""
+    certificate: str = ""
+    """Kind of the key that the server proves itself with, at launch: rsa-2048, rsa-4096, ec-p256.
+    Empty: the server's own certificate, where it makes one."""
+    route: Route | None = None
+    """None: as other levels say, else direct."""
+    rtt_ms: float = Field(default=0.0, ge=0)
+    """Added to every round trip, by a relay that holds everything back."""
     note: str = ""
 
 
@@ -37,5 +50,8 @@ def merged(levels: Iterable[Level]) -> Level:
             driver=result.driver | level.driver,
             driver_name=level.driver_name or result.driver_name,
             workload=result.workload | level.workload,
+            certificate=level.certificate or result.certificate,
+            route=level.route or result.route,
+            rtt_ms=level.rtt_ms or result.rtt_ms,
         )
     return result

@@ -34,6 +34,10 @@ class LineHost:
         self._failure = failure
         self._timeout_s = timeout_s
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def ask(self, *fields: str) -> list[str]:
         """Send a request; the fields of its answer after OK. Raises `failure`."""
         assert self._child.stdin is not None

@@ -14,6 +14,7 @@ from mysqlprof.changes import CellComparison, Upgrade
 from mysqlprof.counted_types import Counted, CountersPlan
 from mysqlprof.frozen import Frozen
 from mysqlprof.level import Level as Level
+from mysqlprof.level import Route
 from mysqlprof.sweep_types import (
     RemedyPlan,
     RemedyRow,
@@ -32,7 +33,7 @@ ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
-DriverName = Literal["connector-j", "python", "go", "node", "sysbench"]
+DriverName = Literal["connector-j", "python", "go", "node", "sysbench", "connect"]
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------
@@ -125,6 +126,29 @@ class ArticleTime(Frozen):
     elapsed_ms: float
 
 
+class PublishedTime(Frozen):
+    """A published time, to set beside the one of a cell."""
+
+    what: str
+    """In the words of who published it."""
+    cell: dict[str, str]
+    elapsed_ms: float
+    units: int = 0
+    """Of the work that took so long; 0 where it was not told: then only ratios compare."""
+    note: str = ""
+    """What the cell has in place of what was published."""
+
+
+class NoiseCheck(Frozen):
+    """One cell against itself, before anything is timed."""
+
+    cell: dict[str, str]
+    trials: int = Field(ge=3)
+    """On either side."""
+    visible: float = Field(gt=1)
+    """The ratio that should be visible on a machine quiet enough for the scenario's claims."""
+
+
 class MatrixPlan(Frozen):
     """What `matrix` varies (servers and drivers) and what it holds still."""
 
@@ -179,13 +203,20 @@ class Scenario(Frozen):
     servers: dict[str, ServerRole]
     settings: dict[str, str] = {}
     """mysqld arguments common to all cells."""
+    hosts: Literal[1, 2] = 1
+    """2: servers and clients in network namespaces of their own, joined by a link."""
     factors: list[Factor]
+    include: list[dict[str, str]] = []
+    """Selectors of the combinations to keep; empty: all."""
     exclude: list[dict[str, str]] = []
     contrasts: list[Contrast]
     claims: list[ClaimSpec]
     profile: ProfilePlan = ProfilePlan()
     picture: Picture | None = None
     article: list[ArticleFigure] = []
+    published: list[PublishedTime] = []
+    """The first is what ratios are told against."""
+    noise: NoiseCheck | None = None
     matrix: MatrixPlan | None = None
     bisect: BisectPlan | None = None
     counters: CountersPlan | None = None
@@ -208,13 +239,16 @@ class CellSpec(Frozen):
     driver: dict[str, str | int | bool] = {}
     driver_name: str = ""
     workload: dict[str, int] = {}
+    certificate: str = ""
+    route: Route = "direct"
+    rtt_ms: float = 0.0
 
     @property
     def role(self) -> str:
         return self.levels.get("server", "")
 
 
-TrialKind = Literal["warmup", "timed", "profiled", "probed", "reference"]
+TrialKind = Literal["warmup", "noise", "timed", "profiled", "probed", "reference"]
 
 
 @dataclass(frozen=True)
@@ -246,19 +280,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Where and as whom a driver logs in. The password never reaches a command line."""
-
-    host: str
-    port: int
-    user: str
-    password: str = field(repr=False)
-    socket: str = ""
-    apart: bool = False
-    """TCP reaches it only from its own network; this process can use the socket alone."""
-
-
-@dataclass(frozen=True)
 class Place:
     """Where on the network a program runs: this host's loopback unless it says otherwise."""
 
@@ -270,6 +291,23 @@ class Place:
     @property
     def apart(self) -> bool:
         return bool(self.prefix)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and as whom a driver logs in. The password never reaches a command line."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    socket: str = ""
+    apart: bool = False
+    """TCP reaches it only from its own network; this process can use the socket alone."""
+    client: Place = Place()
+    """Where a driver must run to reach it."""
+    authority: str = ""
+    """PEM file of who signed its certificate; empty where that is the server's own affair."""
 
 
 @dataclass(frozen=True)
@@ -293,6 +331,8 @@ class LaunchSpec:
     files: Mapping[str, Path] = field(default_factory=dict)
     """Option -> file of which the server gets a private copy: ssl_cert, ssl_key..."""
     place: Place = Place()
+    certificate: str = ""
+    """Kind of key; the files are issued when it is launched."""
 
 
 class ServerInfo(Frozen):
@@ -535,6 +575,14 @@ class Caveat(Frozen):
     """True when data that the plan wanted is missing: the run exits with 4."""
 
 
+class Gap(Frozen):
+    """Cells that could not be measured here, and why; the others are as good without them."""
+
+    cells: list[str]
+    why: str
+    remedy: str = ""
+
+
 class PlanRecord(Frozen):
     """The plan as executed: the scenario with the user's overrides, and the order's seed."""
 
@@ -556,6 +604,7 @@ class Run(Frozen):
     status: RunStatus
     missing: list[str] = []
     """What a run cut short, or a failed cell, did not get to."""
+    gaps: list[Gap] = []
     command: list[str] = []
     scenario: str
     plan: PlanRecord

@@ -1,14 +1,17 @@
 """`reproduce`: a scenario as it is written. Knows nothing of the terminal."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from mysqlprof import doctor, scenario
 from mysqlprof.drivers.base import Driver
 from mysqlprof.drivers.registry import open_driver
+from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.experiment import Bench, run_plan
 from mysqlprof.interrupts import Interrupts
-from mysqlprof.model import Run
+from mysqlprof.model import Gap, Run
 from mysqlprof.progress import Progress
 from mysqlprof.report import render_html, render_markdown
 from mysqlprof.request import Prepared, Request, customised, prepare
@@ -23,16 +26,36 @@ def reproduce(request: Request, progress: Progress, interrupts: Interrupts) -> t
     Everything that can be refused is refused before anything is started or written.
     """
     prepared = prepare(customised(scenario.load(request.scenario), request), request, progress)
-    if prepared.driver.startswith("connector-j"):
-        doctor.require_java()
-    with (
-        open_driver(prepared.driver) as driver,
-        open_backend(request.backend, prepared.options.run_id, progress.step) as backend,
-    ):
-        run, run_dir = measure(prepared, {"": driver}, backend, request, progress, interrupts)
+    with ExitStack() as stack:
+        drivers, gaps = open_drivers(prepared, stack)
+        prepared = replace(prepared, gaps=gaps)
+        backend = stack.enter_context(
+            open_backend(prepared.backend, prepared.options.run_id, progress.step)
+        )
+        run, run_dir = measure(prepared, drivers, backend, request, progress, interrupts)
     progress.step("writing the report")
     write_reports(run_dir)
     return run, run_dir.path
+
+
+def open_drivers(prepared: Prepared, stack: ExitStack) -> tuple[dict[str, Driver], tuple[Gap, ...]]:
+    """Those that cells ask for, by the names they give; a named one that cannot be had is a gap."""
+    drivers: dict[str, Driver] = {}
+    gaps = []
+    for name in dict.fromkeys(cell.driver_name for cell in prepared.plan.cells):
+        text = name or prepared.driver
+        try:
+            if text.startswith("connector-j"):
+                doctor.require_java()
+            drivers[name] = stack.enter_context(open_driver(text))
+        except EnvironmentLacks as error:
+            if not name:
+                raise
+            cells = [cell.id for cell in prepared.plan.cells if cell.driver_name == name]
+            gaps.append(Gap(cells=cells, why=error.message, remedy=error.hint))
+    if not drivers:
+        raise EnvironmentLacks(f"none of the drivers can run here: {gaps[0].why}", gaps[0].remedy)
+    return drivers, tuple(gaps)
 
 
 def measure(
@@ -55,6 +78,7 @@ def measure(
         progress,
         interrupts,
         prepared.workloads,
+        prepared.gaps,
     )
     return run_plan(bench), run_dir
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,7 @@ from mysqlprof import doctor, host, scenario
 from mysqlprof.drivers.registry import check_driver
 from mysqlprof.errors import UsageError
 from mysqlprof.experiment import RunOptions
-from mysqlprof.model import BackendChoice, DriverName, Limits, Plan, Scenario
+from mysqlprof.model import BackendChoice, DriverName, Gap, Limits, Plan, Scenario
 from mysqlprof.probes.perf import PerfOptions
 from mysqlprof.progress import Progress
 from mysqlprof.servers import catalog
@@ -31,7 +31,7 @@ EVIDENCE = frozenset({"wire", "counters"})
 _QUICK_TRIALS = 5
 _QUICK_WARMUPS = 2
 _QUICK_SAMPLES = 400
-_SIZES = ("rows", "columns", "value_bytes", "threads", "events")
+_SIZES = ("rows", "columns", "value_bytes", "threads", "events", "connections")
 """Of workloads, as options: each kind has some of them."""
 
 
@@ -51,6 +51,7 @@ class Request:
     value_bytes: int | None = None
     threads: int | None = None
     events: int | None = None
+    connections: int | None = None
     trials: int | None = None
     seed: int | None = None
     out: Path | None = None
@@ -78,6 +79,10 @@ class Prepared:
     options: RunOptions
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     """Of cells that have a size of their own."""
+    backend: BackendChoice = "auto"
+    """As the scenario lets the user choose it."""
+    gaps: tuple[Gap, ...] = ()
+    """What was found, when drivers were opened, not to be had."""
 
 
 def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepared:
@@ -89,7 +94,8 @@ def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepa
     plan = scenario.plan(definition, seed=seed, toggle=request.toggle, profile=request.profile)
     workload = workload_of(definition, seed)
     driver = driver_of(definition, request)
-    check_driver(driver, workload.task(0))
+    for name in {cell.driver_name or driver for cell in plan.cells}:
+        check_driver(name, workload.task(0))
     for role in definition.servers.values():
         if role.version:
             catalog.find(role.version)
@@ -97,8 +103,9 @@ def prepare(definition: Scenario, request: Request, progress: Progress) -> Prepa
     RunDirectory.check_free(out, force=request.force)
     sizes = _workloads_of(plan, workload)
     versions = [role.version for role in definition.servers.values() if role.version]
+    request = replace(request, backend=backend_of(definition, request.backend))
     options = _run_options(request, versions, progress)
-    return Prepared(plan, workload, driver, out, options, sizes)
+    return Prepared(plan, workload, driver, out, options, sizes, request.backend)
 
 
 def customised(definition: Scenario, request: Request) -> Scenario:
@@ -191,6 +198,23 @@ def _with_sizes(spec: WorkloadSpec, sizes: dict[str, int]) -> WorkloadSpec:
             f"a workload of {sizes} cannot be: {first['loc'][0]}: {first['msg']}",
             "correct the scenario's file",
         ) from error
+
+
+def backend_of(definition: Scenario, choice: BackendChoice) -> BackendChoice:
+    """`auto` is the local one for scenarios that only it can place and equip.
+
+    Raises UsageError where another was chosen for those.
+    """
+    levels = [level for factor in definition.factors for level in factor.levels.values()]
+    if definition.hosts == 1 and not any(level.certificate or level.route for level in levels):
+        return choice
+    if choice == "docker":
+        raise UsageError(
+            f"scenario {definition.name} has a network and certificates of its own,"
+            " which only the local backend can give a server",
+            "leave --backend out",
+        )
+    return "local"
 
 
 def default_directory(definition: Scenario) -> Path:

@@ -71,11 +71,16 @@ def cells(scenario: Scenario, *, toggle: str = "runtime") -> tuple[CellSpec, ...
             factor.name: name
             for factor, (name, _) in zip(scenario.factors, combination, strict=True)
         }
-        if not any(matches(levels, rule) for rule in scenario.exclude):
+        if is_wanted(scenario, levels):
             found.append(
                 _cell(scenario.factors, levels, [level for _, level in combination], toggle)
             )
     return tuple(found)
+
+
+def is_wanted(scenario: Scenario, levels: Mapping[str, str]) -> bool:
+    included = not scenario.include or any(matches(levels, rule) for rule in scenario.include)
+    return included and not any(matches(levels, rule) for rule in scenario.exclude)
 
 
 def matches(levels: Mapping[str, str], selector: Selector) -> bool:
@@ -147,6 +152,9 @@ def _cell(
         driver=level.driver,
         driver_name=level.driver_name,
         workload=level.workload,
+        certificate=level.certificate,
+        route=level.route or "direct",
+        rtt_ms=level.rtt_ms,
     )
 
 
@@ -163,7 +171,10 @@ def _check_references(scenario: Scenario, origin: str) -> None:
     if set(levels.get("server", ())) != set(scenario.servers):
         raise UsageError(f"{origin}: factor 'server' must have the levels {list(scenario.servers)}")
     contrasts = {contrast.name for contrast in scenario.contrasts}
-    selectors: list[Selector] = [*scenario.exclude, *scenario.profile.cells]
+    selectors: list[Selector] = [*scenario.include, *scenario.exclude, *scenario.profile.cells]
+    selectors += [published.cell for published in scenario.published]
+    if scenario.noise:
+        selectors.append(scenario.noise.cell)
     selectors += scenario.counters.cells if scenario.counters else []
     selectors += _of_sweeps(scenario)
     for contrast in scenario.contrasts:

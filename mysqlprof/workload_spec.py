@@ -11,7 +11,10 @@ from mysqlprof.frozen import Frozen
 
 _QUICK_VALUE_BYTES = 64
 _QUICK_EVENTS = 4
-"""Divides the transactions of a trial."""
+"""Divides the transactions, rows or connections of a trial."""
+
+INSERT_WORD = "insert into words (word) values ('123')"
+"""The original report's statement, to the letter."""
 
 
 class PreparedInsertSpec(Frozen):
@@ -88,6 +91,47 @@ class SysbenchSpec(Frozen):
         return self.model_copy(update={"events": max(1, self.events // _QUICK_EVENTS)})
 
 
+class RowInsertsSpec(Frozen):
+    """INSERTs of one short row each, in a loop of the application's."""
+
+    kind: Literal["row-inserts"]
+    rows: int = Field(gt=0)
+    """Of a trial."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.rows:,} rows a trial, inserted one by one: {INSERT_WORD}"
+
+    @property
+    def timed(self) -> str:
+        return f"the loop over {self.rows:,} rows, on the client's clock, connected beforehand"
+
+    def quick(self) -> Self:
+        return self.model_copy(update={"rows": max(1, self.rows // _QUICK_EVENTS)})
+
+
+class ConnectionsSpec(Frozen):
+    """Fresh connections in a row: connect, log in, say goodbye."""
+
+    kind: Literal["connections"]
+    connections: int = Field(gt=1)
+    """Of a trial."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.connections:,} fresh connections a trial, one after the other: connect, log in,"
+            " say goodbye, no statement"
+        )
+
+    @property
+    def timed(self) -> str:
+        return f"{self.connections:,} connections, each from its socket's making until it is closed"
+
+    def quick(self) -> Self:
+        return self.model_copy(update={"connections": max(2, self.connections // _QUICK_EVENTS)})
+
+
 class NoWorkload(Frozen):
     """Nothing was driven: profiles that were imported. No scenario's file can ask for it."""
 
@@ -106,5 +150,6 @@ class NoWorkload(Frozen):
 
 
 WorkloadSpec = Annotated[
-    PreparedInsertSpec | SysbenchSpec | NoWorkload, Field(discriminator="kind")
+    PreparedInsertSpec | SysbenchSpec | RowInsertsSpec | ConnectionsSpec | NoWorkload,
+    Field(discriminator="kind"),
 ]

@@ -62,6 +62,7 @@ ThreadsOption = Annotated[
     int | None, typer.Option(min=1, help="Connections of sysbench that work at the same time.")
 ]
 EventsOption = Annotated[int | None, typer.Option(min=1, help="Transactions of a sysbench trial.")]
+ConnectionsOption = Annotated[int | None, typer.Option(min=2, help="Connections of a trial.")]
 QuickOption = Annotated[bool, typer.Option(help="Fewer trials, smaller values: a first look.")]
 ProfileOption = Annotated[bool, typer.Option(help="Record perf profiles.")]
 CallGraphOption = Annotated[

@@ -25,6 +25,10 @@ class DriverFailed(Exception):
     """The driver reported an error; the text is the driver's own."""
 
 
+class Refused(DriverFailed):
+    """Driver and server cannot talk: no connection came about."""
+
+
 class Session(Protocol):
     """One task, ready to be done: where it is a statement, prepared and its values bound."""
 

@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import ClassVar
+from urllib.parse import parse_qsl, urlencode
 
 from mysqlprof.cache import cache_dir, locked
 from mysqlprof.drivers.hosted import HostedDriver, built
@@ -13,14 +14,22 @@ from mysqlprof.errors import EnvironmentLacks, MysqlprofError, UsageError
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import fetch_maven, first_line, run
 from mysqlprof.workloads.base import Options
-from mysqlprof.workloads.tasks import DATABASE
+from mysqlprof.workloads.tasks import DATABASE, RowLoop, Statement, Task
 
 DEFAULT_VERSION = "8.0.33"
 
 _JARS = {
+    "5.1.6": (
+        "mysql:mysql-connector-java:5.1.6",
+        "3e3845ec5e9416ff770664b8555d29e4f08ee4e7dbfa0337fc147c6303eb494a",
+    ),
     "5.1.49": (
         "mysql:mysql-connector-java:5.1.49",
         "5bba9ff50e5e637a0996a730619dee19ccae274883a4d28c890d945252bb0e12",
+    ),
+    "8.0.16": (
+        "mysql:mysql-connector-java:8.0.16",
+        "d12a94c9ce8617379e2bf013e4bd40f8726ff6933d0c0f7545c32769a8939238",
     ),
     "8.0.22": (
         "mysql:mysql-connector-java:8.0.22",
@@ -40,12 +49,13 @@ _INSTALL = "sudo apt-get install -y default-jdk-headless"
 
 
 class ConnectorJ(HostedDriver):
+    tasks: ClassVar[tuple[type[Task], ...]] = (Statement, RowLoop)
     name = "connector-j"
 
     def __init__(self, version: str = DEFAULT_VERSION) -> None:
         if version not in _JARS:
             raise UsageError(
-                f"Connector/J {version} is not known", f"choose one of {', '.join(sorted(_JARS))}"
+                f"Connector/J {version} is not known", f"choose one of {', '.join(_JARS)}"
             )
         self.version = version
 
@@ -63,16 +73,30 @@ class ConnectorJ(HostedDriver):
 
 
 def jdbc_url(endpoint: Endpoint, version: str, options: Options) -> str:
-    """The URL a user would write, with TLS off: it is no factor here."""
+    """The URL a user would write. Options of a cell: `server_prepare`; `tls`: off unless it says
+    TLSv1.2, TLSv1.3 or `default`, which leaves it to driver and server; `cipher`, as Java names it;
+    `properties`, as in a URL."""
     properties: dict[str, str] = {
         "useServerPrepStmts": str(bool(options.get("server_prepare", False))).lower(),
         "connectTimeout": "10000",
     }
-    if version.startswith("5."):
-        properties["useSSL"] = "false"
-    else:
-        properties |= {"sslMode": "DISABLED", "allowPublicKeyRetrieval": "true"}
+    properties |= _tls(version, str(options.get("tls", "off")), str(options.get("cipher", "")))
+    properties |= dict(parse_qsl(str(options.get("properties", "")), strict_parsing=False))
     return f"jdbc:mysql://{endpoint.host}:{endpoint.port}/{DATABASE}?{urlencode(properties)}"
+
+
+def _tls(version: str, tls: str, cipher: str) -> dict[str, str]:
+    """Without a look at the server's certificate, as the drivers do by default."""
+    if tls == "default":
+        return {}
+    if tls == "off":
+        if version.startswith("5."):
+            return {"useSSL": "false"}
+        return {"sslMode": "DISABLED", "allowPublicKeyRetrieval": "true"}
+    suites = {"enabledSSLCipherSuites": cipher} if cipher else {}
+    if version.startswith("5."):
+        return {"useSSL": "true", "verifyServerCertificate": "false", **suites}
+    return {"sslMode": "REQUIRED", "enabledTLSProtocols": tls, **suites}
 
 
 def _java(program: str) -> str:

@@ -4,6 +4,7 @@ So trials of many cells can be interleaved without starting a program for each. 
 
     OPEN session url login-file                          OK driver-name driver-version
     PREPARE session sql-file values-file server|client   OK nanoseconds
+    LOOP session sql-file rows way                       OK tls-version cipher
     EXECUTE session                                      OK nanoseconds affected-rows
     CLOSE session                                        OK
     QUIT                                                 OK, and the end
@@ -14,24 +15,35 @@ driver's call alone, on a monotonic clock: values are read and converted when PR
 The login file has two lines, user and password. The values file has one line of kinds (long, text,
 decimal, datetime, date), then one line a row; datetimes carry no time zone and must arrive as they
 are. The last field of PREPARE says who prepares, for hosts whose url does not.
+
+LOOP readies, in place of PREPARE, one statement to be sent once for each row; only hosts of drivers
+with the task RowLoop know it. The way is `each` (autocommit), `transaction` (one for all rows),
+`batch` (one batch in one transaction) or `checkout` (before each row, what a connection pool asks
+for: isolation level and autocommit). TLS version and cipher are those of the connection, empty
+without TLS.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Self
 
+import psutil
+
 from mysqlprof import cache
-from mysqlprof.drivers.base import DriverFailed, Execution
+from mysqlprof.drivers.base import DriverFailed, Execution, Refused
+from mysqlprof.errors import UsageError
 from mysqlprof.line_host import LineHost, line_host
 from mysqlprof.model import Endpoint, Place
 from mysqlprof.workdir import work_directory, write_private
 from mysqlprof.workloads.base import Options
-from mysqlprof.workloads.tasks import Statement, Task
+from mysqlprof.workloads.tasks import RowLoop, Statement, Task
 
 
 class HostedDriver(ABC):
@@ -85,19 +97,43 @@ class HostedDriver(ABC):
     def session(
         self, endpoint: Endpoint, task: Task, options: Options
     ) -> Iterator["_HostedSession"]:
-        assert isinstance(task, Statement)
+        assert isinstance(task, Statement | RowLoop)
+        if endpoint.client.prefix != self.place.prefix:
+            raise UsageError(
+                f"the driver {self.name} runs on this host, and the server is on another",
+                "leave `hosts` out of the scenario's file, or choose another driver",
+            )
         self._sessions += 1
         name = f"s{self._sessions}"
-        side = "server" if options.get("server_prepare", False) else "client"
         url, login = self.url(endpoint, options), self._files.login(endpoint)
-        product, version = self._host.ask("OPEN", name, url, login)
-        self._product = {"product": f"{product} {version}"}
         try:
-            (nanoseconds,) = self._host.ask("PREPARE", name, *self._files.of(task), side)
-            yield _HostedSession(self._host, name, int(nanoseconds) / 1e6)
+            product, version = self._host.ask("OPEN", name, url, login)
+        except DriverFailed as error:
+            raise Refused(str(error)) from error
+        self._product |= {"product": f"{product} {version}"}
+        try:
+            if isinstance(task, Statement):
+                yield self._prepared(name, task, options)
+            else:
+                yield self._looping(name, task, options)
         finally:
             with suppress(DriverFailed):  # the server has gone: there is nothing left to close
                 self._host.ask("CLOSE", name)
+
+    def _prepared(self, name: str, task: Statement, options: Options) -> "_HostedSession":
+        side = "server" if options.get("server_prepare", False) else "client"
+        (nanoseconds,) = self._host.ask("PREPARE", name, *self._files.of(task), side)
+        return _HostedSession(self._host, name, int(nanoseconds) / 1e6)
+
+    def _looping(self, name: str, task: RowLoop, options: Options) -> "_LoopSession":
+        sql = self._files.sql(task.sql)
+        version, cipher = self._host.ask(
+            "LOOP", name, sql, str(task.rows), str(options.get("way", "each"))
+        )
+        if version:
+            seen = [known for known in self._product.get("TLS", "").split(", ") if known]
+            self._product["TLS"] = ", ".join(dict.fromkeys([*seen, f"{version} {cipher}"]))
+        return _LoopSession(self._host, name, float(version.removeprefix("TLSv") or 0))
 
 
 class _HostedSession:
@@ -109,6 +145,23 @@ class _HostedSession:
     def execute(self) -> Execution:
         nanoseconds, affected = self._host.ask("EXECUTE", self._name)
         return Execution(int(nanoseconds) / 1e6, int(affected))
+
+
+class _LoopSession(_HostedSession):
+    """Tells the host's CPU time too, with its garbage collector and compiler."""
+
+    def __init__(self, host: LineHost, name: str, tls_version: float) -> None:
+        super().__init__(host, name, 0.0)
+        self._tls_version = tls_version
+
+    def execute(self) -> Execution:
+        process = psutil.Process(self._host.pid)
+        before = process.cpu_times()
+        done = super().execute()
+        after = process.cpu_times()
+        cpu_s = after.user + after.system - before.user - before.system
+        metrics = {"client_cpu_ms": cpu_s * 1e3, "tls_version": self._tls_version}
+        return replace(done, metrics=metrics)
 
 
 class StatementFiles:
@@ -128,6 +181,12 @@ class StatementFiles:
             values.write_text("\n".join(["\t".join(statement.kinds), *rows]) + "\n", "utf-8")
             self._known[id(statement)] = (statement, (str(sql), str(values)))
         return self._known[id(statement)][1]
+
+    def sql(self, text: str) -> str:
+        """Path of a statement without parameters."""
+        path = self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.sql"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
 
     def login(self, endpoint: Endpoint) -> str:
         """Path of a file that only its owner can read."""

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 
 from mysqlprof.drivers.base import Driver
+from mysqlprof.drivers.connect import ConnectDriver
 from mysqlprof.drivers.connector_j import DEFAULT_VERSION, ConnectorJ
 from mysqlprof.drivers.go import GoSqlDriver
 from mysqlprof.drivers.hosted import HostedDriver
@@ -13,11 +14,15 @@ from mysqlprof.errors import UsageError
 from mysqlprof.workloads.tasks import Task
 
 _MANY_VERSIONS = {"connector-j": ConnectorJ}
-_ONE_VERSION: dict[str, type[HostedDriver] | type[ConnectorPython] | type[SysbenchDriver]] = {
+_OneVersion = (
+    type[HostedDriver] | type[ConnectorPython] | type[SysbenchDriver] | type[ConnectDriver]
+)
+_ONE_VERSION: dict[str, _OneVersion] = {
     "python": ConnectorPython,
     "go": GoSqlDriver,
     "node": Mysql2,
     "sysbench": SysbenchDriver,
+    "connect": ConnectDriver,
 }
 
 

@@ -103,6 +103,7 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
     parts = [
         ("claims", "Claims", "claims.html.j2", not unclaimed and (claimed or judged)),
         *(_upgrade_sections(changes) if changes else []),
+        ("published", "Beside the article", "published.html.j2", bool(report.published)),
         ("triggers", "What triggers it", "triggers.html.j2", bool(report.run.triggers)),
         ("scaling", "How it scales", "scaling.html.j2", report.run.scaling is not None),
         ("remedies", "What helps", "remedies.html.j2", bool(report.run.remedies)),

@@ -6,6 +6,7 @@ from mysqlprof.report.counted_markdown import counted_markdown
 from mysqlprof.report.facts import fact_value
 from mysqlprof.report.imported import imported_markdown, imported_method
 from mysqlprof.report.matrix_markdown import matrix_answer
+from mysqlprof.report.published import published_markdown
 from mysqlprof.report.safe import code_block, code_span, markdown, table
 from mysqlprof.report.sweeps import answer_markdown, sections_markdown, sweep_answer
 from mysqlprof.report.upgrade_markdown import upgrade_markdown
@@ -49,6 +50,7 @@ def render(report: Report) -> str:
         "" if searched or swept else _because(report),
         _caveats(report),
         "" if searched else _claims(report),
+        published_markdown(report.run),
         sections_markdown(report),
         _cells(report),
         "" if (matrix or swept) and not report.profiles else _attribution(report),

@@ -20,12 +20,15 @@ from mysqlprof.model import (
 from mysqlprof.report.counted import CountedView, read_counted
 from mysqlprof.report.matrix import Matrix, matrix_of, with_versions
 from mysqlprof.report.profiles import PathStep, ProfileView, path_steps, read_profiles
+from mysqlprof.report.published import PublishedRow, published_rows
 from mysqlprof.report.upgrade import UpgradeView, upgrade_of
 from mysqlprof.report.wire import WireCell, wire_cells
 from mysqlprof.scenario import matches
 from mysqlprof.stacks import UNKNOWN, short_name
 from mysqlprof.store import RunDirectory
 
+_SHOWN = ("_per_s", "_ms", "_per_row", "_per_connection")
+"""How the names of those figures end that tables have columns for."""
 _PATH = 6
 """Frames of the hottest path that are shown at the top."""
 
@@ -92,6 +95,7 @@ class Report:
     """The pictured pair first."""
     because: Because | None
     article: tuple[ArticleRow, ...]
+    published: tuple[PublishedRow, ...]
     gaps: tuple[str, ...]
     """What was planned and not measured."""
     wire: tuple[WireCell, ...]
@@ -108,9 +112,9 @@ class Report:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The driver's own figures that tables show: rates and latencies."""
+        """The figures of trials that tables show: rates, latencies, what a unit of work took."""
         named = {name for cell in self.cells for name in cell.result.metrics}
-        return tuple(sorted(name for name in named if name.endswith(("_per_s", "_ms"))))
+        return tuple(sorted(name for name in named if name.endswith(_SHOWN)))
 
     @property
     def essential(self) -> tuple[ClaimResult, ...]:
@@ -159,6 +163,7 @@ def build(run_dir: RunDirectory) -> Report:
         profiles=(*pair, *(p for p in in_order if p not in pair)),
         because=_because(run, slow),
         article=_article(scenario, slow if slow in pair else None),
+        published=published_rows(run),
         gaps=_gaps(run, profiles),
         wire=wire_cells(
             run_dir.read_wire(), run.plan.cells, {c.id: c.title for c in cells}, scenario

@@ -2,15 +2,15 @@
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from mysqlprof import doctor, scenario
+from mysqlprof import scenario
 from mysqlprof.changes import CellComparison
-from mysqlprof.drivers.registry import open_driver
 from mysqlprof.interrupts import Interrupts
 from mysqlprof.model import Run, Scenario
 from mysqlprof.progress import Progress
-from mysqlprof.reproduce import measure, write_reports
+from mysqlprof.reproduce import measure, open_drivers, write_reports
 from mysqlprof.request import Request, customised, prepare
 from mysqlprof.servers.backends import open_backend
 from mysqlprof.upgrade.differences import with_differences
@@ -36,13 +36,11 @@ def upgrade(
         ),
     )
     prepared = dataclasses.replace(prepared, options=options)
-    if prepared.driver.startswith("connector-j"):
-        doctor.require_java()
-    with (
-        open_driver(prepared.driver) as driver,
-        open_backend(request.backend, options.run_id, progress.step) as backend,
-    ):
-        run, run_dir = measure(prepared, {"": driver}, backend, request, progress, interrupts)
+    with ExitStack() as stack:
+        drivers, gaps = open_drivers(prepared, stack)
+        prepared = dataclasses.replace(prepared, gaps=gaps)
+        backend = stack.enter_context(open_backend(prepared.backend, options.run_id, progress.step))
+        run, run_dir = measure(prepared, drivers, backend, request, progress, interrupts)
     progress.step("comparing the profiles")
     run = with_differences(run, run_dir)
     progress.step("writing the report")

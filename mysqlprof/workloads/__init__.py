@@ -3,8 +3,15 @@
 from typing import assert_never
 
 from mysqlprof.errors import UsageError
-from mysqlprof.workload_spec import NoWorkload, PreparedInsertSpec, SysbenchSpec, WorkloadSpec
-from mysqlprof.workloads import prepared_insert, sysbench
+from mysqlprof.workload_spec import (
+    ConnectionsSpec,
+    NoWorkload,
+    PreparedInsertSpec,
+    RowInsertsSpec,
+    SysbenchSpec,
+    WorkloadSpec,
+)
+from mysqlprof.workloads import connections, prepared_insert, row_inserts, sysbench
 from mysqlprof.workloads.base import Workload
 
 
@@ -15,6 +22,10 @@ def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
             return prepared_insert.make(spec, seed, max_allowed_packet)
         case SysbenchSpec():
             return sysbench.Sysbench(spec, seed)
+        case RowInsertsSpec():
+            return row_inserts.RowInserts(spec)
+        case ConnectionsSpec():
+            return connections.Connections(spec)
         case NoWorkload():
             raise UsageError("there is nothing to drive in imported profiles")
         case _:

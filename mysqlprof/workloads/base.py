@@ -80,6 +80,13 @@ class Workload(Protocol):
         """
         ...
 
+    def figures(
+        self, elapsed_ms: float, status: Mapping[str, int], metrics: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Further figures of a trial, per unit of work; they are stored with the driver's own, and
+        in place of those of the same name."""
+        ...
+
     def facts(self) -> dict[str, Any]:
         """Sizes and predictions, for run.json and the reports."""
         ...

@@ -91,6 +91,11 @@ class PreparedInsert:
             return ""
         return f"the server counted {found} COM_STMT_EXECUTE, expected {wanted}"
 
+    def figures(
+        self, elapsed_ms: float, status: Mapping[str, int], metrics: Mapping[str, float]
+    ) -> dict[str, float]:
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """Sizes for the report, and the closed form's prediction.
 

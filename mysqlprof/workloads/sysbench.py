@@ -112,6 +112,11 @@ class Sysbench:
                 return f"sysbench counted {said:.0f} {theirs}, the server {found} {ours}"
         return ""
 
+    def figures(
+        self, elapsed_ms: float, status: Mapping[str, int], metrics: Mapping[str, float]
+    ) -> dict[str, float]:
+        return {}
+
     def facts(self) -> dict[str, Any]:
         return self.spec.model_dump()
 

@@ -46,4 +46,23 @@ class SysbenchRun:
     """1 to 2^31 - 1; what the transactions ask for and write is drawn from it."""
 
 
-Task = Statement | SysbenchRun
+@dataclass(frozen=True)
+class RowLoop:
+    """One statement, sent once for each row by the application's loop."""
+
+    what: ClassVar[str] = "a loop of single-row inserts"
+
+    sql: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Logins:
+    """Connections to be made and left, one after the other."""
+
+    what: ClassVar[str] = "a row of fresh connections"
+
+    connections: int
+
+
+Task = Statement | SysbenchRun | RowLoop | Logins

@@ -40,7 +40,7 @@ def test_python_is_the_driver_of_this_process():
     [
         ("perl", "connector-j, connector-j:VERSION, python, go, node"),
         ("", "connector-j"),
-        ("connector-j:1.0", "5.1.49, 8.0.22, 8.0.33, 8.3.0"),
+        ("connector-j:1.0", "5.1.6, 5.1.49, 8.0.16, 8.0.22, 8.0.33, 8.3.0"),
         ("go:1.0", "write go"),
     ],
 )

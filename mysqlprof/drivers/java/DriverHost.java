@@ -9,7 +9,9 @@ import java.sql.Connection;
 import java.sql.Date;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.sql.Timestamp;
 import java.util.HashMap;
 import java.util.List;
@@ -21,6 +23,14 @@ public final class DriverHost {
     private static final class Session {
         Connection connection;
         PreparedStatement statement;
+        Loop loop;
+    }
+
+    /** One statement, once for each row. */
+    private static final class Loop {
+        String sql;
+        int rows;
+        String way;
     }
 
     private final Map<String, Session> sessions = new HashMap<>();
@@ -42,7 +52,7 @@ public final class DriverHost {
             try {
                 reply = answer(fields);
             } catch (Exception | OutOfMemoryError error) {
-                reply = "ERR\t" + error.getClass().getName() + "\t" + oneLine(error);
+                reply = "ERR\t" + error.getClass().getName() + "\t" + oneLine(error) + cause(error);
             }
             replies.println(reply);
             if (fields[0].equals("QUIT")) {
@@ -57,6 +67,8 @@ public final class DriverHost {
                 return open(fields[1], fields[2], fields[3]);
             case "PREPARE":
                 return prepare(sessions.get(fields[1]), fields[2], fields[3]);
+            case "LOOP":
+                return loop(sessions.get(fields[1]), fields[2], fields[3], fields[4]);
             case "EXECUTE":
                 return execute(sessions.get(fields[1]));
             case "CLOSE":
@@ -101,11 +113,70 @@ public final class DriverHost {
         return "OK\t" + elapsed;
     }
 
+    private String loop(Session session, String sqlFile, String rows, String way)
+            throws Exception {
+        session.loop = new Loop();
+        session.loop.sql = read(sqlFile);
+        session.loop.rows = Integer.parseInt(rows);
+        session.loop.way = way;
+        return "OK\t" + status(session.connection, "Ssl_version")
+            + "\t" + status(session.connection, "Ssl_cipher");
+    }
+
     private String execute(Session session) throws SQLException {
         long start = System.nanoTime();
-        int affected = session.statement.executeUpdate();
+        int affected = session.loop == null
+            ? session.statement.executeUpdate()
+            : run(session.connection, session.loop);
         long elapsed = System.nanoTime() - start;
         return "OK\t" + elapsed + "\t" + affected;
+    }
+
+    private static int run(Connection connection, Loop loop) throws SQLException {
+        boolean once = loop.way.equals("transaction") || loop.way.equals("batch");
+        if (once) {
+            connection.setAutoCommit(false);
+        }
+        int affected = loop.way.equals("batch")
+            ? batch(connection, loop)
+            : oneByOne(connection, loop, loop.way.equals("checkout"));
+        if (once) {
+            connection.commit();
+        }
+        return affected;
+    }
+
+    private static int oneByOne(Connection connection, Loop loop, boolean checkout)
+            throws SQLException {
+        int affected = 0;
+        try (Statement statement = connection.createStatement()) {
+            for (int row = 0; row < loop.rows; row++) {
+                if (checkout) {
+                    connection.getTransactionIsolation();
+                    connection.setAutoCommit(true);
+                }
+                affected += statement.executeUpdate(loop.sql);
+            }
+        }
+        return affected;
+    }
+
+    /** Prepared, for drivers rewrite nothing else. */
+    private static int batch(Connection connection, Loop loop) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(loop.sql)) {
+            for (int row = 0; row < loop.rows; row++) {
+                statement.addBatch();
+            }
+            statement.executeBatch();
+            return loop.rows; // a rewritten batch does not know how many; the table is counted
+        }
+    }
+
+    private static String status(Connection connection, String name) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SHOW STATUS LIKE '" + name + "'")) {
+            return row.next() ? row.getString(2) : "";
+        }
     }
 
     private static void bind(PreparedStatement statement, int index, String kind, String value)
@@ -146,6 +217,15 @@ public final class DriverHost {
 
     private static String read(String file) throws Exception {
         return new String(Files.readAllBytes(Paths.get(file)), StandardCharsets.UTF_8);
+    }
+
+    /** What a "Communications link failure" hides. */
+    private static String cause(Throwable error) {
+        Throwable root = error;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return root == error ? "" : " [" + root.getClass().getName() + ": " + oneLine(root) + "]";
     }
 
     private static String oneLine(Throwable error) {

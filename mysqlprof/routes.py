@@ -1,0 +1,125 @@
+"""How a cell's driver reaches its server: where both run, and what stands on the way.
+
+Opened with the servers and closed with them. What this host cannot have is said once, by an
+EnvironmentLacks for the cells that need it; the others do without.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+import psutil
+
+from mysqlprof.errors import EnvironmentLacks
+from mysqlprof.level import Route
+from mysqlprof.model import Endpoint, LaunchSpec, Place
+from mysqlprof.topologies.certificates import Authority, KeyKind, authority
+from mysqlprof.topologies.delay import delayed
+from mysqlprof.topologies.namespaces import Network, two_hosts
+from mysqlprof.topologies.proxy import PoolOptions, mysql_router
+from mysqlprof.topologies.tunnel import Tunnel, openvpn
+
+
+@dataclass(frozen=True)
+class Way:
+    """From a driver to a server."""
+
+    endpoint: Endpoint
+    programs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of the topology: name -> process ids. What they cost is their CPU time."""
+    product: str = ""
+    """What stands on the way, with its version; empty where nothing does."""
+
+    def cpu_ms(self) -> dict[str, float]:
+        """Of each program, since it was started."""
+        return {f"{name}_cpu_ms": sum(map(_cpu_ms, pids)) for name, pids in self.programs.items()}
+
+
+class Hosts:
+    """One host, or two with a link between them; within `open_hosts`."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        network: Network | None,
+        lacking: EnvironmentLacks | None,
+        progress: Callable[[str], None],
+    ) -> None:
+        self.lacking = lacking
+        """Why there is no network of two hosts, where one was wanted."""
+        self._stack = stack
+        self._network = network
+        self._progress = progress
+        self._authority: Authority | None = None
+        self._tunnel: Tunnel | None = None
+
+    def equipped(self, spec: LaunchSpec) -> LaunchSpec:
+        """With its place and the files of its certificate."""
+        place = self._network.server.place if self._network else spec.place
+        return replace(spec, place=place, files={**spec.files, **self._certificate(spec)})
+
+    def way(self, route: Route, server: Endpoint, spec: LaunchSpec, rtt_ms: float = 0.0) -> Way:
+        """To a server that runs, whatever stands on the way ready. Closed with the hosts.
+
+        Raises EnvironmentLacks and ServerFailed.
+        """
+        client = self._network.client.place if self._network else Place()
+        signer = str(self._signer.file) if spec.certificate else ""
+        server = replace(server, client=client, authority=signer)
+        if rtt_ms:
+            server = self._stack.enter_context(delayed(server, client, rtt_ms / 2))
+        if route == "tunnel":
+            return self._through_tunnel(server)
+        if route in ("proxy", "proxy-without-pool"):
+            pool = PoolOptions() if route == "proxy" else PoolOptions(idle_connections=0)
+            proxy = self._stack.enter_context(mysql_router(server, client, pool, self._progress))
+            product = f"{proxy.product}, which asks the server about each login"
+            return Way(proxy.endpoint, {"mysqlrouter": (proxy.pid,)}, product)
+        held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
+        return Way(server, product=held if rtt_ms else "")
+
+    def _through_tunnel(self, server: Endpoint) -> Way:
+        if self._network is None:
+            raise self.lacking or EnvironmentLacks(
+                "a tunnel needs two hosts", "write hosts = 2 into the scenario's file"
+            )
+        if self._tunnel is None:
+            self._tunnel = self._stack.enter_context(openvpn(self._network))
+        tunnel = self._tunnel
+        return Way(
+            replace(server, host=tunnel.server.address, client=tunnel.client),
+            {"openvpn": tunnel.processes},
+            f"{tunnel.version}, {tunnel.cipher}",
+        )
+
+    @property
+    def _signer(self) -> Authority:
+        if self._authority is None:
+            self._authority = self._stack.enter_context(authority())
+        return self._authority
+
+    def _certificate(self, spec: LaunchSpec) -> Mapping[str, Path]:
+        if not spec.certificate:
+            return {}
+        kind = cast(KeyKind, spec.certificate)  # issue() refuses what is none
+        return self._signer.issue(f"{spec.role}-{kind}", kind).mysqld_files()
+
+
+@contextmanager
+def open_hosts(hosts: int, progress: Callable[[str], None]) -> Iterator[Hosts]:
+    """As many hosts as a scenario asks for; one, with the reason, where there cannot be two."""
+    with ExitStack() as stack:
+        network, lacking = None, None
+        if hosts == 2:
+            try:
+                network = stack.enter_context(two_hosts())
+            except EnvironmentLacks as error:
+                lacking = error
+        yield Hosts(stack, network, lacking, progress)
+
+
+def _cpu_ms(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return (times.user + times.system) * 1e3
