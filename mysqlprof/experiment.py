@@ -125,8 +125,8 @@ def run_plan(bench: Bench) -> Run:
 
 
 def _gap_caveat(gap: Gap) -> Caveat:
-    words = ". ".join(filter(None, (f"{', '.join(gap.cells)}: {gap.why}", gap.remedy)))
-    return Caveat(kind="not_measured_here", text=words)
+    remedy = f"; what would allow it: {gap.remedy}" if gap.remedy else ""
+    return Caveat(kind="not_measured_here", text=f"{', '.join(gap.cells)}: {gap.why}{remedy}")
 
 
 class _Experiment:
