@@ -74,7 +74,8 @@ class Captures:
 def capture_trial(subject: Subject) -> tuple[Wire, int]:
     """One execute's connection as captured, and the number of packets that were dropped.
 
-    Connections from before the capture are not the driver's, and left out.
+    It is one that begins in the capture; or, where a pool stands on the way, the one that carries
+    most to the server. The others are not the driver's, and left out.
     """
     endpoint = subject.endpoint
     with WireCapture(endpoint.host, endpoint.port) as capture:
@@ -86,7 +87,8 @@ def capture_trial(subject: Subject) -> tuple[Wire, int]:
             raise PartialData(
                 f"nothing was captured on the interface {captured.interface}", "try again"
             ) from error
-    own = tuple(session for session in wire.sessions if session.complete)
+    busiest = max(wire.sessions, key=lambda session: session.sent_bytes, default=None)
+    own = tuple(session for session in wire.sessions if session.complete or session is busiest)
     return Wire(own, wire.packets, wire.seconds, wire.problems, wire.ports), captured.dropped
 
 

@@ -342,7 +342,7 @@ class _Experiment:
             if self._cannot_run(cell.id):
                 continue
             self._progress.trial(number, len(cells), f"capture {cell.id}", None)
-            subject = Subject(cell.id, self._ways[cell.id].endpoint, self._trial)
+            subject = Subject(cell.id, self._ways[cell.id].captured, self._trial)
             with self._server_may_die(cell.id):
                 self._caveats += captures.add(subject)
 

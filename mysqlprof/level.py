@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mysqlprof.frozen import Frozen
 
-Route = Literal["direct", "proxy", "proxy-without-pool", "tunnel"]
+Route = Literal["direct", "proxy", "proxy-without-pool", "tunnel", "sharding-proxy"]
 """What lies on a driver's way to its server, besides the network."""
 
 

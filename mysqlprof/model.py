@@ -33,7 +33,7 @@ ClaimVerdict = Literal["holds", "does_not_hold", "cannot_tell"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 BackendName = Literal["docker", "local"]
 BackendChoice = Literal["auto", "docker", "local"]
-DriverName = Literal["connector-j", "python", "go", "node", "sysbench", "connect"]
+DriverName = Literal["connector-j", "python", "go", "node", "sharding-jdbc", "sysbench", "connect"]
 
 
 # --- scenario: what is varied, what is measured, what is claimed ---------------------------
@@ -62,8 +62,8 @@ class Contrast(Frozen):
 
 
 class ClaimSpec(Frozen):
-    """A sentence with a measurable condition. Exactly one subject: contrasts, category, path or
-    wire or counter.
+    """A sentence with a measurable condition. Exactly one subject: contrasts, category, path,
+    wire, counter or status.
 
     It holds when the whole interval lies on the right side of the bound, does not hold when
     the whole interval lies on the wrong side, and cannot be told otherwise. A count holds when it
@@ -87,6 +87,8 @@ class ClaimSpec(Frozen):
     """How many in one execute: a number, or the name of a fact of the workload."""
     within: float = 0.0
     """How far off a count may be, as a part of the prediction."""
+    status: str = ""
+    """A status variable of the server, that every timed trial must move by what it `equals`."""
     above: float | None = None
     below: float | None = None
     essential: bool = True

@@ -1,12 +1,14 @@
 """Programs that fetch or build for us: the ordinary clients of package registries, compilers."""
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mysqlprof.cache import locked
 from mysqlprof.errors import EnvironmentLacks
 
 NPM_INSTALL = "sudo apt-get install -y --no-install-recommends npm"
@@ -68,6 +70,37 @@ def fetch_maven_tree(coordinates: str, folder: Path) -> list[Path]:
             f"Maven could not fetch {coordinates} and what it needs",
         )
     return sorted(folder.glob("*.jar"))
+
+
+def pinned_maven_tree(
+    coordinates: str, sha256: str, home: Path, progress: Callable[[str], None] = lambda _: None
+) -> list[Path]:
+    """The jars of `fetch_maven_tree`, sorted; fetched once into `home`, and checked.
+
+    `sha256` is that of `sha256sum *.jar`'s lines, sorted by name. Raises EnvironmentLacks.
+    """
+    with locked(home):
+        if not home.is_dir():
+            progress(f"fetching {coordinates} and what it needs")
+            with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as folder:
+                library = Path(folder) / "lib"
+                _check_together(fetch_maven_tree(coordinates, library), coordinates, sha256)
+                os.replace(library, home)
+    return sorted(home.glob("*.jar"))
+
+
+def _check_together(files: list[Path], package: str, sha256: str) -> None:
+    listing = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            line = f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n"
+        listing.update(line.encode())
+    if listing.hexdigest() != sha256:
+        raise EnvironmentLacks(
+            f"the {len(files)} files of {package} have SHA-256 {listing.hexdigest()} together,"
+            f" expected {sha256}; they were deleted",
+            "fetch them again; if it stays so, a package was changed",
+        )
 
 
 def fetch_npm(package: str, folder: Path) -> Path:

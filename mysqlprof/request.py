@@ -162,7 +162,7 @@ def driver_of(definition: Scenario, request: Request) -> str:
 
 def _named_cells(definition: Scenario) -> list[dict[str, str]]:
     """The cells that a claim or the picture needs a profile of; all where there is neither."""
-    by_profile = [c for c in definition.claims if not c.wire and not c.counter]
+    by_profile = [c for c in definition.claims if c.category or c.path]
     named = [selector for claim in by_profile for selector in claim.cells]
     if definition.picture:
         named += [definition.picture.slow, definition.picture.normal]

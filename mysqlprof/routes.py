@@ -12,6 +12,7 @@ from typing import cast
 
 import psutil
 
+from mysqlprof.drivers.connector_j import DEFAULT_VERSION, connector_jar
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.level import Route
 from mysqlprof.model import Endpoint, LaunchSpec, Place
@@ -19,7 +20,13 @@ from mysqlprof.topologies.certificates import Authority, KeyKind, authority
 from mysqlprof.topologies.delay import delayed
 from mysqlprof.topologies.namespaces import Network, two_hosts
 from mysqlprof.topologies.proxy import PoolOptions, mysql_router
+from mysqlprof.topologies.shardingsphere import shardingsphere_proxy
 from mysqlprof.topologies.tunnel import Tunnel, openvpn
+from mysqlprof.workloads.tasks import DATABASE
+
+# ShardingSphere-Proxy 5.1.0 gives datetimes of prepared statements the milliseconds of its own
+# clock, and MySQL would round them up to the next second in half of all cases: they are cut off.
+_STORAGE = {"allowPublicKeyRetrieval": "true", "sendFractionalSeconds": "false"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,13 @@ class Way:
     """Of the topology: name -> process ids. What they cost is their CPU time."""
     product: str = ""
     """What stands on the way, with its version; empty where nothing does."""
+    storage: Endpoint | None = None
+    """The server behind what speaks to it in its own words; None where those are the driver's."""
+
+    @property
+    def captured(self) -> Endpoint:
+        """Whose wire tells what the server was asked."""
+        return self.storage or self.endpoint
 
     def cpu_ms(self) -> dict[str, float]:
         """Of each program, since it was started."""
@@ -72,6 +86,8 @@ class Hosts:
             server = self._stack.enter_context(delayed(server, client, rtt_ms / 2))
         if route == "tunnel":
             return self._through_tunnel(server)
+        if route == "sharding-proxy":
+            return self._through_shardingsphere(server, client)
         if route in ("proxy", "proxy-without-pool"):
             pool = PoolOptions() if route == "proxy" else PoolOptions(idle_connections=0)
             proxy = self._stack.enter_context(mysql_router(server, client, pool, self._progress))
@@ -79,6 +95,20 @@ class Hosts:
             return Way(proxy.endpoint, {"mysqlrouter": (proxy.pid,)}, product)
         held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
         return Way(server, product=held if rtt_ms else "")
+
+    def _through_shardingsphere(self, server: Endpoint, client: Place) -> Way:
+        proxy = self._stack.enter_context(
+            shardingsphere_proxy(
+                server,
+                DATABASE,
+                place=client,
+                driver=connector_jar(DEFAULT_VERSION),  # the one that goes directly, too
+                properties=_STORAGE,
+                progress=self._progress,
+            )
+        )
+        product = f"{proxy.product} with Connector/J {DEFAULT_VERSION}"
+        return Way(proxy.endpoint, {"shardingsphere": (proxy.pid,)}, product, server)
 
     def _through_tunnel(self, server: Endpoint) -> Way:
         if self._network is None:

@@ -184,6 +184,9 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         if claim.counter:
             _check_counter(scenario, claim, origin)
             continue
+        if claim.status:
+            _check_status(claim, origin)
+            continue
         for name in claim.contrasts:
             if name not in contrasts:
                 raise UsageError(f"{origin}: claim {claim.id!r} names no contrast {name!r}")
@@ -192,8 +195,8 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         subjects = (claim.contrasts, claim.category, claim.path, claim.wire)
         if sum(map(bool, subjects)) != 1:
             raise UsageError(
-                f"{origin}: claim {claim.id!r} needs one of contrasts, category, path, wire or"
-                " counter"
+                f"{origin}: claim {claim.id!r} needs one of contrasts, category, path, wire,"
+                " counter or status"
             )
         if claim.wire and claim.wire not in COMMANDS.values():
             raise UsageError(
@@ -214,6 +217,15 @@ def _check_counter(scenario: Scenario, claim: ClaimSpec, origin: str) -> None:
     if claim.equals == "" or claim.contrasts or claim.category or claim.path:
         raise UsageError(
             f"{origin}: claim {claim.id!r} about a counter needs `equals`, and no other subject"
+        )
+
+
+def _check_status(claim: ClaimSpec, origin: str) -> None:
+    others = (claim.contrasts, claim.category, claim.path, claim.wire)
+    if not isinstance(claim.equals, int) or any(others) or not claim.cells:
+        raise UsageError(
+            f"{origin}: claim {claim.id!r} about a status variable needs `cells` and a number that"
+            " it `equals`, and no other subject"
         )
 
 

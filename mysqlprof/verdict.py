@@ -189,6 +189,9 @@ def _claim(
     elif claim.wire:
         parts = [_wire_part(measured, claim, selector) for selector in claim.cells]
         expected = _expected(claim, "%")
+    elif claim.status:
+        parts = [_status_part(measured, claim, selector) for selector in claim.cells]
+        expected = f"{claim.equals} in every trial"
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
         expected = _expected(claim, "%")
@@ -256,6 +259,18 @@ def _share_part(
         f" of {total:,} samples"
     )
     return _Part(verdict, text, reason)
+
+
+def _status_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    """Counts are exact: one trial that counted otherwise is enough."""
+    cell = select_one(measured.cells, selector)
+    trials = measured.timed(cell.id) if cell else []
+    counts = [trial.status[claim.status] for trial in trials if claim.status in trial.status]
+    if not counts:
+        return _Part("cannot_tell", "no trial", f"{claim.status} was not counted there")
+    verdict: ClaimVerdict = "holds" if set(counts) == {claim.equals} else "does_not_hold"
+    words = " or ".join(map(str, sorted(set(counts))))
+    return _Part(verdict, f"{words} in each of {len(counts)} trials")
 
 
 def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:

@@ -10,6 +10,7 @@ from pydantic import Field
 from mysqlprof.frozen import Frozen
 
 _QUICK_VALUE_BYTES = 64
+_QUICK_PARAMETERS = 20_000
 _QUICK_EVENTS = 4
 """Divides the transactions, rows or connections of a trial."""
 
@@ -45,6 +46,33 @@ class PreparedInsertSpec(Frozen):
     def quick(self) -> Self:
         """A smaller one, for a first look."""
         return self.model_copy(update={"value_bytes": _QUICK_VALUE_BYTES})
+
+
+class InListSpec(Frozen):
+    """One SELECT with an IN list as one prepared statement, executed once a trial."""
+
+    kind: Literal["in-list"]
+    parameters: int = Field(gt=0)
+    """Of the IN list."""
+    table_rows: int = Field(gt=1)
+    """Half of them are asked for."""
+    padding: int = Field(default=0, ge=0)
+    """Spaces after each comma of the list."""
+
+    @property
+    def sentence(self) -> str:
+        spaces = f", {self.padding} spaces after each comma" if self.padding else ""
+        return (
+            f"one prepared SELECT with IN (?, ...) of {self.parameters:,} parameters{spaces},"
+            f" over a table of {self.table_rows:,} rows"
+        )
+
+    @property
+    def timed(self) -> str:
+        return "the execute with the fetching of its rows, on the client's clock"
+
+    def quick(self) -> Self:
+        return self.model_copy(update={"parameters": min(self.parameters, _QUICK_PARAMETERS)})
 
 
 SysbenchTest = Literal[
@@ -150,6 +178,6 @@ class NoWorkload(Frozen):
 
 
 WorkloadSpec = Annotated[
-    PreparedInsertSpec | SysbenchSpec | RowInsertsSpec | ConnectionsSpec | NoWorkload,
+    PreparedInsertSpec | InListSpec | SysbenchSpec | RowInsertsSpec | ConnectionsSpec | NoWorkload,
     Field(discriminator="kind"),
 ]

@@ -51,7 +51,8 @@ class Driver(Protocol):
     def session(
         self, endpoint: Endpoint, task: Task, options: Options
     ) -> AbstractContextManager[Session]:
-        """Ready the task: connect, prepare, bind. `options["server_prepare"]` chooses who prepares.
+        """Ready the task: connect, prepare, bind. `options["server_prepare"]` chooses who prepares;
+        Connector/J and what stands before it also take "default".
 
         Raises DriverFailed, and UsageError for an option that it does not have.
         """

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import parse_qsl, urlencode
@@ -13,8 +14,8 @@ from mysqlprof.drivers.hosted import HostedDriver, built
 from mysqlprof.errors import EnvironmentLacks, MysqlprofError, UsageError
 from mysqlprof.model import Endpoint
 from mysqlprof.packages import fetch_maven, first_line, run
-from mysqlprof.workloads.base import Options
-from mysqlprof.workloads.tasks import DATABASE, RowLoop, Statement, Task
+from mysqlprof.workloads.base import BY_DEFAULT, Options
+from mysqlprof.workloads.tasks import DATABASE, Query, RowLoop, Statement, Task
 
 DEFAULT_VERSION = "8.0.33"
 
@@ -49,7 +50,7 @@ _INSTALL = "sudo apt-get install -y default-jdk-headless"
 
 
 class ConnectorJ(HostedDriver):
-    tasks: ClassVar[tuple[type[Task], ...]] = (Statement, RowLoop)
+    tasks: ClassVar[tuple[type[Task], ...]] = (Statement, Query, RowLoop)
     name = "connector-j"
 
     def __init__(self, version: str = DEFAULT_VERSION) -> None:
@@ -60,10 +61,7 @@ class ConnectorJ(HostedDriver):
         self.version = version
 
     def command(self) -> list[str]:
-        compiler = _java("javac")
-        jar = _jar(self.version)
-        classes = built("java", os.path.realpath(compiler), _compile)
-        return [_java("java"), *_JVM_OPTIONS, "-cp", f"{classes}{os.pathsep}{jar}", "DriverHost"]
+        return java_command("DriverHost", [host_classes(), connector_jar(self.version)])
 
     def runtime_version(self) -> str:
         return first_line([_java("java"), "-version"])
@@ -73,13 +71,14 @@ class ConnectorJ(HostedDriver):
 
 
 def jdbc_url(endpoint: Endpoint, version: str, options: Options) -> str:
-    """The URL a user would write. Options of a cell: `server_prepare`; `tls`: off unless it says
-    TLSv1.2, TLSv1.3 or `default`, which leaves it to driver and server; `cipher`, as Java names it;
-    `properties`, as in a URL."""
-    properties: dict[str, str] = {
-        "useServerPrepStmts": str(bool(options.get("server_prepare", False))).lower(),
-        "connectTimeout": "10000",
-    }
+    """The URL a user would write. Options of a cell: `server_prepare`, of which it
+    says nothing where that is left to the default; `tls`: off unless it says TLSv1.2, TLSv1.3 or
+    `default`, which leaves it to driver and server; `cipher`, as Java names it; `properties`, as in
+    a URL."""
+    properties = {"connectTimeout": "10000"}
+    on_server = options.get("server_prepare", False)
+    if on_server != BY_DEFAULT:
+        properties["useServerPrepStmts"] = str(bool(on_server)).lower()
     properties |= _tls(version, str(options.get("tls", "off")), str(options.get("cipher", "")))
     properties |= dict(parse_qsl(str(options.get("properties", "")), strict_parsing=False))
     return f"jdbc:mysql://{endpoint.host}:{endpoint.port}/{DATABASE}?{urlencode(properties)}"
@@ -99,6 +98,26 @@ def _tls(version: str, tls: str, cipher: str) -> dict[str, str]:
     return {"sslMode": "REQUIRED", "enabledTLSProtocols": tls, **suites}
 
 
+def java_command(main: str, class_path: Sequence[Path]) -> list[str]:
+    path = os.pathsep.join(map(str, class_path))
+    return [_java("java"), *_JVM_OPTIONS, "-cp", path, main]
+
+
+def host_classes() -> Path:
+    """The directory with DriverHost, compiled."""
+    return built("java", compiler(), lambda folder: compile_java(folder, "DriverHost.java"))
+
+
+def compiler() -> str:
+    return os.path.realpath(_java("javac"))
+
+
+def compile_java(folder: Path, source: str, class_path: Sequence[Path] = ()) -> None:
+    libraries = ["-cp", os.pathsep.join(map(str, class_path))] if class_path else []
+    command = [_java("javac"), *libraries, "-d", ".", source]
+    run(command, folder, "javac cannot compile the driver's host", hint=_INSTALL)
+
+
 def _java(program: str) -> str:
     home = os.environ.get("JAVA_HOME")
     candidates = [os.path.join(home, "bin", program)] if home else []
@@ -112,7 +131,7 @@ def _java(program: str) -> str:
     )
 
 
-def _jar(version: str) -> Path:
+def connector_jar(version: str) -> Path:
     coordinates, sha256 = _JARS[version]
     jar = cache_dir("jars") / f"connector-j-{version}-{sha256[:12]}.jar"
     with locked(jar):
@@ -129,8 +148,3 @@ def _jar(version: str) -> Path:
                     )
                 os.replace(fetched, jar)
     return jar
-
-
-def _compile(folder: Path) -> None:
-    command = [_java("javac"), "-d", ".", "DriverHost.java"]
-    run(command, folder, "javac cannot compile the driver's host", hint=_INSTALL)

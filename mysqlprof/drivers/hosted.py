@@ -5,12 +5,15 @@ So trials of many cells can be interleaved without starting a program for each. 
     OPEN session url login-file                          OK driver-name driver-version
     PREPARE session sql-file values-file server|client   OK nanoseconds
     LOOP session sql-file rows way                       OK tls-version cipher
-    EXECUTE session                                      OK nanoseconds affected-rows
+    EXECUTE session                                      OK nanoseconds affected-rows [answer]
     CLOSE session                                        OK
     QUIT                                                 OK, and the end
 
 and ERR class message when something goes wrong. A session is one connection. Times are of the
 driver's call alone, on a monotonic clock: values are read and converted when PREPARE is answered.
+
+The answer to a query is two fields, as `tasks.Query` has them: how many rows came, and their
+checksum. Hosts of drivers without that task are given none.
 
 The login file has two lines, user and password. The values file has one line of kinds (long, text,
 decimal, datetime, date), then one line a row; datetimes carry no time zone and must arrive as they
@@ -143,8 +146,12 @@ class _HostedSession:
         self.prepare_ms = prepare_ms
 
     def execute(self) -> Execution:
-        nanoseconds, affected = self._host.ask("EXECUTE", self._name)
-        return Execution(int(nanoseconds) / 1e6, int(affected))
+        nanoseconds, affected, *answer = self._host.ask("EXECUTE", self._name)
+        if not answer:
+            return Execution(int(nanoseconds) / 1e6, int(affected))
+        names = ("answer_rows", "answer_checksum")
+        figures = dict(zip(names, map(float, answer), strict=True))
+        return Execution(int(nanoseconds) / 1e6, metrics=figures)
 
 
 class _LoopSession(_HostedSession):

@@ -9,6 +9,7 @@ from mysqlprof.drivers.go import GoSqlDriver
 from mysqlprof.drivers.hosted import HostedDriver
 from mysqlprof.drivers.node import Mysql2
 from mysqlprof.drivers.python import ConnectorPython
+from mysqlprof.drivers.sharding_jdbc import ShardingJdbc
 from mysqlprof.drivers.sysbench import SysbenchDriver
 from mysqlprof.errors import UsageError
 from mysqlprof.workloads.tasks import Task
@@ -21,6 +22,7 @@ _ONE_VERSION: dict[str, _OneVersion] = {
     "python": ConnectorPython,
     "go": GoSqlDriver,
     "node": Mysql2,
+    "sharding-jdbc": ShardingJdbc,
     "sysbench": SysbenchDriver,
     "connect": ConnectDriver,
 }

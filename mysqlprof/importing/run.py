@@ -189,11 +189,13 @@ def _drawn(profile: Imported, stacks: FoldedStacks) -> tuple[str | None, list[Ca
 
 
 def _known_paths() -> Iterator[tuple[Scenario, list[str], float]]:
-    """Of the built-in scenarios: the path that a claim names, and its bound."""
+    """Of the built-in scenarios: the path that a claim names, and its bound; each path once."""
+    seen: list[list[str]] = []
     for name in scenario.names():
         definition = scenario.load(name)
         for claim in definition.claims:
-            if claim.path and claim.above is not None:
+            if claim.path and claim.above is not None and claim.path not in seen:
+                seen.append(claim.path)
                 yield definition, claim.path, claim.above
 
 

@@ -5,16 +5,16 @@ Each sweep is a run of its own under evidence/ in the run directory; its rows ar
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from mysqlprof import doctor, scenario
+from mysqlprof import scenario
 from mysqlprof.drivers.base import Driver
-from mysqlprof.drivers.registry import open_driver
 from mysqlprof.errors import MysqlprofError
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.model import Caveat, Run, Scenario
 from mysqlprof.progress import Progress
-from mysqlprof.reproduce import measure, write_reports
+from mysqlprof.reproduce import measure, open_drivers, write_reports
 from mysqlprof.request import Request, customised, prepare
 from mysqlprof.servers.backends import open_backend
 from mysqlprof.servers.base import Backend
@@ -43,13 +43,13 @@ def reproduce_with_evidence(
     definition = scenario.load(request.scenario)
     prepared = prepare(customised(definition, request), request, progress)
     sweeps = _sweeps(definition, request)
-    if prepared.driver.startswith("connector-j"):
-        doctor.require_java()
-    with (
-        open_driver(prepared.driver) as driver,
-        open_backend(request.backend, prepared.options.run_id, progress.step) as backend,
-    ):
-        run, run_dir = measure(prepared, {"": driver}, backend, request, progress, interrupts)
+    with ExitStack() as stack:
+        drivers, gaps = open_drivers(prepared, stack)
+        prepared = dataclasses.replace(prepared, gaps=gaps)
+        backend = stack.enter_context(
+            open_backend(prepared.backend, prepared.options.run_id, progress.step)
+        )
+        run, run_dir = measure(prepared, drivers, backend, request, progress, interrupts)
         for name, analysis in sweeps.items():
             if run.status != "complete" or interrupts.requested:
                 missing = [*run.missing, f"{name}: the run ended before it"]
@@ -57,7 +57,7 @@ def reproduce_with_evidence(
                 continue
             progress.note(f"evidence: {name}")
             run = _with_sweep(
-                run, run_dir, name, analysis, request, driver, backend, progress, interrupts
+                run, run_dir, name, analysis, request, drivers[""], backend, progress, interrupts
             )
             run_dir.write_run(run)
     write_rows(run, run_dir)

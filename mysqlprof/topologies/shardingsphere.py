@@ -1,20 +1,17 @@
 """ShardingSphere-Proxy in front of one server, without any sharding: the jars come from Maven."""
 
-import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
-from mysqlprof.cache import cache_dir, locked
+from mysqlprof.cache import cache_dir
 from mysqlprof.children import free_port
-from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.model import Endpoint, Place
-from mysqlprof.packages import fetch_maven_tree, require
+from mysqlprof.packages import pinned_maven_tree, require
 from mysqlprof.topologies.answers import answers
 from mysqlprof.topologies.programs import program
 from mysqlprof.workdir import work_directory, write_private
@@ -116,31 +113,9 @@ def _configure(folder: Path, server: Endpoint, schema: str, properties: Mapping[
 def _jars(driver: Path | None, progress: Callable[[str], None]) -> list[Path]:
     """What it needs, with one Connector/J only: two on a class path are one too many."""
     home = cache_dir("shardingsphere") / f"proxy-{VERSION}-{_SHA256[:12]}"
-    with locked(home):
-        if not home.is_dir():
-            progress(f"fetching ShardingSphere-Proxy {VERSION}: about 200 jars")
-            with tempfile.TemporaryDirectory(dir=home.parent, prefix="fetch-") as folder:
-                library = Path(folder) / "lib"
-                _check(fetch_maven_tree(_COORDINATES, library))
-                os.replace(library, home)
-    jars = sorted(home.glob("*.jar"))
+    jars = pinned_maven_tree(_COORDINATES, _SHA256, home, progress)
     return [*(jar for jar in jars if not _is_driver(jar)), driver] if driver else jars
 
 
 def _is_driver(jar: Path) -> bool:
     return "mysql-connector" in jar.name or "connector-j-" in jar.name
-
-
-def _check(jars: list[Path]) -> None:
-    listing = hashlib.sha256()
-    for jar in jars:
-        with jar.open("rb") as file:
-            listing.update(
-                f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {jar.name}\n".encode()
-            )
-    if listing.hexdigest() != _SHA256:
-        raise EnvironmentLacks(
-            f"the {len(jars)} jars of ShardingSphere-Proxy {VERSION} have SHA-256"
-            f" {listing.hexdigest()} together, expected {_SHA256}; they were deleted",
-            "fetch them again; if it stays so, a package was changed",
-        )

@@ -5,13 +5,14 @@ from typing import assert_never
 from mysqlprof.errors import UsageError
 from mysqlprof.workload_spec import (
     ConnectionsSpec,
+    InListSpec,
     NoWorkload,
     PreparedInsertSpec,
     RowInsertsSpec,
     SysbenchSpec,
     WorkloadSpec,
 )
-from mysqlprof.workloads import connections, prepared_insert, row_inserts, sysbench
+from mysqlprof.workloads import connections, in_list, prepared_insert, row_inserts, sysbench
 from mysqlprof.workloads.base import Workload
 
 
@@ -20,6 +21,8 @@ def make(spec: WorkloadSpec, seed: int, max_allowed_packet: int) -> Workload:
     match spec:
         case PreparedInsertSpec():
             return prepared_insert.make(spec, seed, max_allowed_packet)
+        case InListSpec():
+            return in_list.make(spec, seed, max_allowed_packet)
         case SysbenchSpec():
             return sysbench.Sysbench(spec, seed)
         case RowInsertsSpec():

@@ -8,6 +8,8 @@ from mysqlprof.workloads.tasks import Task
 
 Options = Mapping[str, str | int | bool]
 """A cell's options for the driver."""
+BY_DEFAULT = "default"
+"""The option `server_prepare` of cells that leave it to driver and pool who prepares."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,19 @@ class Workload(Protocol):
 def stored_facts(workload: Workload) -> dict[str, Any]:
     """`workload` of run.json: with the unit, so that a profile can be told per unit of work."""
     return {**workload.facts(), "unit": workload.unit, "units_per_trial": workload.units}
+
+
+def misprepared(options: Options, status: Mapping[str, int], executes: int) -> str:
+    """How the server's count of executes of prepared statements contradicts `server_prepare`.
+
+    Empty when they agree, and for BY_DEFAULT: then the count is what is asked.
+    """
+    wanted = options.get("server_prepare", False)
+    found = status.get("Com_stmt_execute")
+    expected = executes if wanted else 0
+    if wanted == BY_DEFAULT or found == expected:
+        return ""
+    return f"the server counted {found} COM_STMT_EXECUTE, expected {expected}"
 
 
 def amount(workload: Workload, trials: int) -> str:

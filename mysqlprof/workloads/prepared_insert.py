@@ -10,13 +10,17 @@ from typing import Any
 
 from mysqlprof.errors import UsageError
 from mysqlprof.workload_spec import PreparedInsertSpec
-from mysqlprof.workloads.base import Check, Options
+from mysqlprof.workloads.base import Check, Options, misprepared
+from mysqlprof.workloads.statement_text import (
+    MAX_PLACEHOLDERS,
+    as_text,
+    rendered_bytes,
+    text_facts,
+)
 from mysqlprof.workloads.tasks import DATABASE, Kind, Statement, Value
 
 TABLE = "orders"
 
-MAX_PLACEHOLDERS = 65_535
-"""Width of the parameter count in the protocol's reply to COM_STMT_PREPARE."""
 MAX_ROW_BYTES = 65_535
 """Declared bytes of one row, over all columns."""
 MAX_COLUMNS = 1_017
@@ -74,7 +78,7 @@ class PreparedInsert:
         """Every value as it was sent."""
         names = ", ".join(f"`{c.name}`" for c in self.columns)
         rows = self.spec.executes * self.statement.rows
-        checksum = sum(zlib.crc32("|".join(map(_as_text, row)).encode()) for row in rows)
+        checksum = sum(zlib.crc32("|".join(map(as_text, row)).encode()) for row in rows)
         return Check(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('|', {names}))), 0)"
             f" FROM {DATABASE}.{TABLE}",
@@ -85,11 +89,7 @@ class PreparedInsert:
         self, options: Options, status: Mapping[str, int], metrics: Mapping[str, float]
     ) -> str:
         """Who prepared is a studied factor."""
-        wanted = self.spec.executes if options.get("server_prepare", False) else 0
-        found = status.get("Com_stmt_execute")
-        if found == wanted:
-            return ""
-        return f"the server counted {found} COM_STMT_EXECUTE, expected {wanted}"
+        return misprepared(options, status, self.spec.executes)
 
     def figures(
         self, elapsed_ms: float, status: Mapping[str, int], metrics: Mapping[str, float]
@@ -97,28 +97,12 @@ class PreparedInsert:
         return {}
 
     def facts(self) -> dict[str, Any]:
-        """Sizes for the report, and the closed form's prediction.
-
-        Each parameter is put in the place of its mark, and the text grows, unless the value is as
-        long as the mark: one byte. Growing the text once for each of n parameters, with u bytes of
-        template and v bytes of rendered value for each, copies n^2 * (u + (v - 1) / 2) bytes.
-        """
-        n = len(self.statement.rows) * len(self.columns)
-        text = rendered_bytes(self.statement)
-        template = len(self.statement.sql)
-        u, v = template / n, (text - template + n) / n
         return {
             "kind": self.spec.kind,
             "rows": self.spec.rows,
             "columns": self.spec.columns,
             "value_bytes": self.spec.value_bytes,
-            "parameters": n,
-            "template_bytes": template,
-            "statement_text_bytes": text,
-            "mean_rendered_value_bytes": round(v, 2),
-            "predicted_replaces": n,
-            "predicted_growths": n - _one_byte_values(self.statement),
-            "predicted_growth_copy_bytes": round(n * n * (u + (v - 1) / 2)),
+            **text_facts(self.statement),
         }
 
 
@@ -137,21 +121,6 @@ def make(spec: PreparedInsertSpec, seed: int, max_allowed_packet: int) -> Prepar
     )
     _check_packet(spec, statement, max_allowed_packet)
     return PreparedInsert(spec, columns, statement)
-
-
-def _one_byte_values(statement: Statement) -> int:
-    return sum(isinstance(v, int) and 0 <= v <= 9 for v in statement.parameters)
-
-
-def rendered_bytes(statement: Statement) -> int:
-    """Bytes of the statement's text with every `?` replaced by its value, as a log shows it."""
-    values = sum(
-        len(_as_text(value)) + (0 if isinstance(value, int | Decimal) else 2)
-        for row in statement.rows
-        for value in row
-    )
-    marks = len(statement.rows) * len(statement.kinds)
-    return len(statement.sql) - marks + values
 
 
 # A business table: keys, names and free text, amounts, times, states.
@@ -203,10 +172,6 @@ def _value(kind: Kind, value_bytes: int, generator: random.Random) -> Value:
         return moment.date()
     # The last character is not a space: some comparisons and drivers trim those.
     return "".join(generator.choices(_ALPHABET, k=value_bytes - 1)) + "x"
-
-
-def _as_text(value: Value) -> str:
-    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def _check_limits(spec: PreparedInsertSpec, columns: tuple[Column, ...]) -> None:

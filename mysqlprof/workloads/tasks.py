@@ -31,6 +31,17 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Query(Statement):
+    """A prepared SELECT, all of whose rows are fetched within the execute.
+
+    The driver tells of them `answer_rows`, and `answer_checksum`: the sum of the CRC-32 of each
+    row, its columns as text with `|` between them.
+    """
+
+    what: ClassVar[str] = "one prepared query"
+
+
+@dataclass(frozen=True)
 class SysbenchRun:
     """A test of sysbench, run to a number of transactions."""
 
@@ -65,4 +76,4 @@ class Logins:
     connections: int
 
 
-Task = Statement | SysbenchRun | RowLoop | Logins
+Task = Statement | Query | SysbenchRun | RowLoop | Logins

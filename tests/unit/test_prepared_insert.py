@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mysqlprof.errors import UsageError
 from mysqlprof.workload_spec import PreparedInsertSpec
-from mysqlprof.workloads.prepared_insert import MAX_PLACEHOLDERS, make, rendered_bytes
+from mysqlprof.workloads.prepared_insert import make
+from mysqlprof.workloads.statement_text import MAX_PLACEHOLDERS, rendered_bytes
 
 PACKET = 64 * 2**20
 

@@ -57,7 +57,10 @@ def test_the_scenario_names_the_driver_unless_the_user_does(definition, request_
 
 @pytest.mark.parametrize(
     ("definition", "driver", "able"),
-    [(OLTP, "python", "sysbench"), (BUG, "sysbench", "connector-j, python, go, node")],
+    [
+        (OLTP, "python", "sysbench"),
+        (BUG, "sysbench", "connector-j, python, go, node, sharding-jdbc"),
+    ],
 )
 def test_a_driver_that_cannot_do_the_work_is_refused_with_those_that_can(definition, driver, able):
     task = make(definition.workload, 1, 2**26).task(0)

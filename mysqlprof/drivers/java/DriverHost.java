@@ -17,9 +17,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.zip.CRC32;
 
 /** Runs SQL through JDBC on request. The protocol is described in hosted.py. */
-public final class DriverHost {
+public class DriverHost {
     private static final class Session {
         Connection connection;
         PreparedStatement statement;
@@ -36,12 +37,16 @@ public final class DriverHost {
     private final Map<String, Session> sessions = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
+        run(new DriverHost());
+    }
+
+    static void run(DriverHost host) throws Exception {
         // Drivers print warnings to System.out's place: keep the protocol's stream apart.
         PrintStream replies = new PrintStream(System.out, true, "UTF-8");
         System.setOut(System.err);
         BufferedReader requests =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        new DriverHost().serve(requests, replies);
+        host.serve(requests, replies);
     }
 
     private void serve(BufferedReader requests, PrintStream replies) throws Exception {
@@ -90,10 +95,14 @@ public final class DriverHost {
         properties.setProperty("user", login.get(0));
         properties.setProperty("password", login.get(1));
         Session session = new Session();
-        session.connection = DriverManager.getConnection(url, properties);
+        session.connection = connect(url, properties);
         sessions.put(id, session);
         return "OK\t" + session.connection.getMetaData().getDriverName()
             + "\t" + session.connection.getMetaData().getDriverVersion();
+    }
+
+    Connection connect(String url, Properties login) throws Exception {
+        return DriverManager.getConnection(url, login);
     }
 
     private String prepare(Session session, String sqlFile, String valuesFile) throws Exception {
@@ -124,12 +133,34 @@ public final class DriverHost {
     }
 
     private String execute(Session session) throws SQLException {
+        if (session.loop != null) {
+            long start = System.nanoTime();
+            int affected = run(session.connection, session.loop);
+            return "OK\t" + (System.nanoTime() - start) + "\t" + affected;
+        }
         long start = System.nanoTime();
-        int affected = session.loop == null
-            ? session.statement.executeUpdate()
-            : run(session.connection, session.loop);
+        boolean query = session.statement.execute();
+        String rows = query ? fetch(session.statement.getResultSet()) : "";
         long elapsed = System.nanoTime() - start;
-        return "OK\t" + elapsed + "\t" + affected;
+        return "OK\t" + elapsed + "\t" + session.statement.getUpdateCount() + rows;
+    }
+
+    /** The number of the rows, and the sum of their checksums. */
+    private static String fetch(ResultSet rows) throws SQLException {
+        int columns = rows.getMetaData().getColumnCount();
+        long count = 0;
+        long checksum = 0;
+        while (rows.next()) {
+            StringBuilder row = new StringBuilder();
+            for (int column = 1; column <= columns; column++) {
+                row.append(column > 1 ? "|" : "").append(rows.getString(column));
+            }
+            CRC32 crc = new CRC32();
+            crc.update(row.toString().getBytes(StandardCharsets.UTF_8));
+            checksum += crc.getValue();
+            count++;
+        }
+        return "\t" + count + "\t" + checksum;
     }
 
     private static int run(Connection connection, Loop loop) throws SQLException {
