@@ -1,6 +1,7 @@
 """What the server and the kernel counted over one execute, and over the whole run."""
 
 import os
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ from mysqlprof.model import Caveat
 from mysqlprof.servers.admin import Admin
 from mysqlprof.statistics import THRESHOLDS
 
+_SETTLING_READS = 20
+_OWN = "Questions"
+"""Counts the readings themselves."""
+
 
 @dataclass(frozen=True)
 class Counters:
@@ -20,6 +25,22 @@ class Counters:
     page faults, time stolen by a hypervisor (all CPUs), time stopped by a CPU limit (ms)."""
 
     values: dict[str, int]
+
+    @classmethod
+    def before(cls, admin: Admin, pid: int, names: Iterable[str]) -> Self:
+        """At the start of a window, once connections that were closed have ended.
+
+        While one still ends, the server sums its counters twice or not at all: a difference from
+        such a reading can even be negative.
+        """
+        wanted = list(names)
+        found = cls.read(admin, pid, wanted)
+        for _ in range(_SETTLING_READS):
+            earlier, found = found, cls.read(admin, pid, wanted)
+            if all(found.values[n] == earlier.values[n] for n in wanted if n != _OWN):
+                break
+            time.sleep(0.005)
+        return found
 
     @classmethod
     def read(cls, admin: Admin, pid: int, names: Iterable[str]) -> Self:

@@ -369,7 +369,8 @@ class _Experiment:
         with driver.session(way.endpoint, task, cell.driver) as session:
             for name, value in cell.set_after_prepare.items():
                 admin.set_global(name, value)
-            before, on_the_way = Counters.read(admin, running.server.pid, counted), way.cpu_ms()
+            before = Counters.before(admin, running.server.pid, counted)
+            on_the_way = way.cpu_ms()
             with window:
                 executions = [session.execute() for _ in range(workload.executes)]
             after = Counters.read(admin, running.server.pid, counted)

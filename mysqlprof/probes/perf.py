@@ -33,6 +33,11 @@ class PerfOptions:
     """`fp` is cheaper, but libc keeps no frame pointers: its callers are lost there."""
 
 
+def _buffers() -> list[str]:
+    """16 KiB of stack a sample fill perf's default 512 KiB in 30 ms; root may have more a CPU."""
+    return ["--mmap-pages", "4M"] if os.geteuid() == 0 else []
+
+
 class PerfRecording:
     """A context manager around one `perf record`; `window()` switches it on.
 
@@ -91,6 +96,7 @@ class PerfRecording:
             "-1",
             "--control",
             f"fifo:{control},{acknowledge}",
+            *_buffers(),
             "--output",
             str(self.data),
             "--",
