@@ -37,7 +37,7 @@ class Counters:
         found = cls.read(admin, pid, wanted)
         for _ in range(_SETTLING_READS):
             earlier, found = found, cls.read(admin, pid, wanted)
-            if all(found.values[n] == earlier.values[n] for n in wanted if n != _OWN):
+            if all(found.values.get(n) == earlier.values.get(n) for n in wanted if n != _OWN):
                 break
             time.sleep(0.005)
         return found
