@@ -192,6 +192,9 @@ def _claim(
     elif claim.status:
         parts = [_status_part(measured, claim, selector) for selector in claim.cells]
         expected = f"{claim.equals} in every trial"
+    elif claim.metric:
+        parts = [_metric_part(measured, claim, selector) for selector in claim.cells]
+        expected = _expected(claim, "%")
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
         expected = _expected(claim, "%")
@@ -271,6 +274,22 @@ def _status_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, st
     verdict: ClaimVerdict = "holds" if set(counts) == {claim.equals} else "does_not_hold"
     words = " or ".join(map(str, sorted(set(counts))))
     return _Part(verdict, f"{words} in each of {len(counts)} trials")
+
+
+def _metric_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    cell = select_one(measured.cells, selector)
+    trials = measured.timed(cell.id) if cell else []
+    values = [t.metrics[claim.metric] for t in trials if claim.metric in t.metrics]
+    if len(values) < THRESHOLDS["min_trials_for_a_verdict"]:
+        return _Part("cannot_tell", "not measured", "too few trials have the figure")
+    interval = median_interval(values)
+    verdict = judge(interval, above=claim.above, below=claim.below)
+    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
+    text = (
+        f"{interval.value * 100:.1f} % [{interval.low * 100:.1f}, {interval.high * 100:.1f}]"
+        f" in {cell.id if cell else ''}"
+    )
+    return _Part(verdict, text, reason)
 
 
 def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
