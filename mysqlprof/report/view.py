@@ -27,7 +27,7 @@ from mysqlprof.scenario import matches
 from mysqlprof.stacks import UNKNOWN, short_name
 from mysqlprof.store import RunDirectory
 
-_SHOWN = ("_per_s", "_ms", "_per_row", "_per_connection", "_per_unit", "_utilisation")
+_SHOWN = ("_per_s", "_ms", "_per_row", "_per_connection")
 """How the names of those figures end that tables have columns for."""
 _PATH = 6
 """Frames of the hottest path that are shown at the top."""
