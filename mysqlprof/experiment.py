@@ -249,6 +249,8 @@ class _Experiment:
             if way.product:
                 text = f"{', '.join(ids)}: through {way.product}"
                 self._caveats.append(Caveat(kind="on_the_way", text=text))
+        if not self._ways:
+            raise EnvironmentLacks(self._gaps[0].why, self._gaps[0].remedy)
         self._links = [line.check for line in hosts.lines]
         texts = [text for check in self._links for text in check.caveats]
         self._caveats += [Caveat(kind="link", text=text) for text in texts]

@@ -108,9 +108,11 @@ class Hosts:
             server = self._with_identity(server)
         if rtt_ms:
             server = self._stack.enter_context(delayed(server, client, rtt_ms / 2))
-        if link:
-            return replace(self._past(route, server, client), line=self._line(link))
-        return self._past(route, server, client)
+        way = self._past(route, server, client)
+        if rtt_ms and not way.product:
+            held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
+            way = replace(way, product=held)
+        return replace(way, line=self._line(link)) if link else way
 
     @property
     def lines(self) -> list[Line]:
@@ -127,8 +129,7 @@ class Hosts:
             proxy = self._stack.enter_context(mysql_router(server, client, pool, self._progress))
             product = f"{proxy.product}, which asks the server about each login"
             return Way(proxy.endpoint, {"mysqlrouter": (proxy.pid,)}, product)
-        held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
-        return Way(server, product=held if rtt_ms else "")
+        return Way(server)
 
     def _through_shardingsphere(self, server: Endpoint, client: Place) -> Way:
         proxy = self._stack.enter_context(
