@@ -78,10 +78,10 @@ def crossings(rates: Floats, ratios: Floats) -> Floats:
     first = above.argmax(axis=1)
     rows, after = np.arange(len(y)), np.maximum(first, 1)
     low, high = y[rows, after - 1], y[rows, after]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        between = x[after - 1] + (x[after] - x[after - 1]) * -low / (high - low)
-    found = np.where(first == 0, -np.inf, np.exp(between))
-    return np.where(above.any(axis=1), found, np.inf)
+    crosses = (low < 0) & (high >= 0)
+    part = np.divide(-low, high - low, out=np.zeros_like(low), where=crosses)
+    between = np.exp(x[after - 1] + (x[after] - x[after - 1]) * part)
+    return np.where(crosses, between, np.where(above[:, 0], -np.inf, np.inf))
 
 
 def _central(resamples: Floats) -> tuple[float, float]:
