@@ -242,7 +242,7 @@ class _Experiment:
             try:
                 way = hosts.way(route, endpoint, self._launches.specs[name], rtt_ms, link)
             except EnvironmentLacks as error:
-                lost = f"link of {link}" if link and route == "direct" else route
+                lost = f"{link} link" if link and route == "direct" else route
                 self._add_gap(Gap(cells=ids, why=f"no {lost}: {error.message}", remedy=error.hint))
                 continue
             self._ways |= dict.fromkeys(ids, way)
