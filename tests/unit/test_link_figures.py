@@ -12,7 +12,7 @@ from mysqlprof.topologies.link import Shape, Traffic
 from mysqlprof.topologies.namespaces import Namespace, Network
 from mysqlprof.verdict import Measured, judge_run
 
-CELL = "before_100mbit_plain_threads-16"
+CELL = "before_50mbit_plain_threads-16"
 NETWORK = Network(Namespace("server", 1, "198.18.0.1"), Namespace("client", 1, "198.18.0.2"))
 
 
