@@ -22,12 +22,14 @@ from mysqlprof.capturing import Captures, Subject, captured_cells
 from mysqlprof.closure import on_cpu_shares
 from mysqlprof.counters import Counters, StolenTime
 from mysqlprof.counting import CellCounts, bcc_python, count_cell, merged, off_cpu_graph
+from mysqlprof.crossover import crossover_of
 from mysqlprof.drivers.base import Driver, DriverFailed, Refused
 from mysqlprof.drivers.refusals import gap_of
 from mysqlprof.errors import EnvironmentLacks, PartialData, ServerFailed
 from mysqlprof.interrupts import Interrupted, Interrupts
 from mysqlprof.launches import launches
 from mysqlprof.level import Route
+from mysqlprof.link_types import LinkCheck
 from mysqlprof.model import (
     Caveat,
     CellSpec,
@@ -145,6 +147,7 @@ class _Experiment:
         self._launches = launches(bench.plan, bench.options.limits, bench.options.images)
         self._servers: dict[str, _Running] = {}
         self._ways: dict[str, Way] = {}
+        self._links: list[LinkCheck] = []
         self._gaps = list(bench.gaps)
         self._trials: list[TrialResult] = []
         self._profiles: dict[str, tuple[ProfileInfo, FoldedStacks]] = {}
@@ -228,23 +231,29 @@ class _Experiment:
 
     def _open_ways(self, hosts: Hosts) -> None:
         """One for each server and route that cells take; what cannot be had is a gap."""
-        cells: dict[tuple[str, Route, float], list[str]] = {}
+        cells: dict[tuple[str, Route, float, str], list[str]] = {}
         for cell in self._plan.cells:
-            key = (self._launches.of_cell[cell.id], cell.route, cell.rtt_ms)
+            key = (self._launches.of_cell[cell.id], cell.route, cell.rtt_ms, cell.link)
             cells.setdefault(key, []).append(cell.id)
-        for (name, route, rtt_ms), ids in cells.items():
+        for (name, route, rtt_ms, link), ids in cells.items():
             if route != "direct":
                 self._progress.step(f"opening the {route} to {name}")
             endpoint = self._servers[name].server.endpoint
             try:
-                way = hosts.way(route, endpoint, self._launches.specs[name], rtt_ms)
+                way = hosts.way(route, endpoint, self._launches.specs[name], rtt_ms, link)
             except EnvironmentLacks as error:
-                self._add_gap(Gap(cells=ids, why=f"no {route}: {error.message}", remedy=error.hint))
+                lost = f"{link} link" if link and route == "direct" else route
+                self._add_gap(Gap(cells=ids, why=f"no {lost}: {error.message}", remedy=error.hint))
                 continue
             self._ways |= dict.fromkeys(ids, way)
             if way.product:
                 text = f"{', '.join(ids)}: through {way.product}"
                 self._caveats.append(Caveat(kind="on_the_way", text=text))
+        if not self._ways:
+            raise EnvironmentLacks(self._gaps[0].why, self._gaps[0].remedy)
+        self._links = [line.check for line in hosts.lines]
+        texts = [text for check in self._links for text in check.caveats]
+        self._caveats += [Caveat(kind="link", text=text) for text in texts]
 
     def _add_gap(self, gap: Gap) -> None:
         self._gaps.append(gap)
@@ -366,20 +375,21 @@ class _Experiment:
         driver = self._drivers[cell.driver_name]
         counted = workload.counters
         task = workload.task(self._trials_on(running))
-        with driver.session(way.endpoint, task, cell.driver) as session:
+        with way.ready(), driver.session(way.endpoint, task, cell.driver) as session:
             for name, value in cell.set_after_prepare.items():
                 admin.set_global(name, value)
             before = Counters.before(admin, running.server.pid, counted)
-            on_the_way = way.cpu_ms()
+            on_the_way = way.readings()
             with window:
                 executions = [session.execute() for _ in range(workload.executes)]
             after = Counters.read(admin, running.server.pid, counted)
-            spent = {name: cpu - on_the_way[name] for name, cpu in way.cpu_ms().items()}
+            spent = {name: value - on_the_way[name] for name, value in way.readings().items()}
             prepare_ms = session.prepare_ms
         self._check_arrival(cell, admin)
         elapsed_ms = sum(execution.elapsed_ms for execution in executions)
         status = after.since(before)
         metrics = {**executions[-1].metrics, **spent}
+        metrics |= way.figures(elapsed_ms, workload.units, spent)
         metrics |= workload.figures(elapsed_ms, status, metrics)
         result = TrialResult(
             cell=cell.id,
@@ -627,6 +637,9 @@ class _Experiment:
             ]
         return missing + (self._captures.missing(self._plan) if self._captures else [])
 
+    def _rates_bps(self) -> dict[str, int]:
+        return {check.link: check.rate_bps for check in self._links if check.rate_bps}
+
     def _write(self, status: RunStatus) -> Run:
         judged = judge_run(self._measured(), self._rules)
         run = Run(
@@ -656,6 +669,8 @@ class _Experiment:
             claims=judged.claims,
             verdict=judged.verdict,
             counted=merged(self._counts) if self._counts else None,
+            links=self._links,
+            crossover=crossover_of(self._measured(), self._rates_bps()),
             caveats=[*self._caveats, *map(_gap_caveat, self._gaps), *judged.caveats],
             thresholds=THRESHOLDS,
             elapsed_s=self._elapsed_s,

@@ -35,6 +35,9 @@ class Level(Frozen):
     """None: as other levels say, else direct."""
     rtt_ms: float = Field(default=0.0, ge=0)
     """Added to every round trip, by a relay that holds everything back."""
+    link: str = Field(default="", pattern=r"^(|unlimited|\d+(\.\d+)?(kbit|mbit|gbit))$")
+    """Rate of the link between the two hosts, as tc writes it ("100mbit"), or `unlimited`. Empty:
+    as other levels say, else the link is left alone."""
     note: str = ""
 
 
@@ -53,5 +56,6 @@ def merged(levels: Iterable[Level]) -> Level:
             certificate=level.certificate or result.certificate,
             route=level.route or result.route,
             rtt_ms=level.rtt_ms or result.rtt_ms,
+            link=level.link or result.link,
         )
     return result

@@ -15,6 +15,7 @@ from mysqlprof.counted_types import Counted, CountersPlan
 from mysqlprof.frozen import Frozen
 from mysqlprof.level import Level as Level
 from mysqlprof.level import Route
+from mysqlprof.link_types import Crossover, CrossoverPlan, LinkCheck
 from mysqlprof.sweep_types import (
     RemedyPlan,
     RemedyRow,
@@ -63,7 +64,7 @@ class Contrast(Frozen):
 
 class ClaimSpec(Frozen):
     """A sentence with a measurable condition. Exactly one subject: contrasts, category, path,
-    wire, counter or status.
+    wire, metric, counter or status.
 
     It holds when the whole interval lies on the right side of the bound, does not hold when
     the whole interval lies on the wrong side, and cannot be told otherwise. A count holds when it
@@ -80,6 +81,8 @@ class ClaimSpec(Frozen):
     """A protocol command: of the time that the client spends on the statement's commands, the
     share spent waiting for the first byte of the response to this one. Judged only in runs that
     were asked for it."""
+    metric: str = ""
+    """A figure of the cells' trials that is a share, `link_utilisation`: their median."""
     counter: str = ""
     """A function of `[counters]`."""
     measure: Literal["calls", "bytes"] = "calls"
@@ -225,6 +228,7 @@ class Scenario(Frozen):
     triggers: TriggerPlan | None = None
     scaling: ScalingPlan | None = None
     remedy_trials: RemedyPlan | None = None
+    crossover: CrossoverPlan | None = None
 
 
 # --- plan ----------------------------------------------------------------------------------
@@ -244,6 +248,7 @@ class CellSpec(Frozen):
     certificate: str = ""
     route: Route = "direct"
     rtt_ms: float = 0.0
+    link: str = ""
 
     @property
     def role(self) -> str:
@@ -310,6 +315,9 @@ class Endpoint:
     """Where a driver must run to reach it."""
     authority: str = ""
     """PEM file of who signed its certificate; empty where that is the server's own affair."""
+    client_certificate: str = ""
+    """PEM file with which a client may prove itself, signed by the same."""
+    client_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -633,6 +641,8 @@ class Run(Frozen):
     triggers: list[TriggerRow] = []
     scaling: Scaling | None = None
     remedies: list[RemedyRow] = []
+    links: list[LinkCheck] = []
+    crossover: Crossover | None = None
     verdict: Verdict = "inconclusive"
     caveats: list[Caveat] = []
     thresholds: dict[str, float] = {}

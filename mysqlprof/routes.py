@@ -5,7 +5,7 @@ EnvironmentLacks for the cells that need it; the others do without.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -15,8 +15,9 @@ import psutil
 from mysqlprof.drivers.connector_j import DEFAULT_VERSION, connector_jar
 from mysqlprof.errors import EnvironmentLacks
 from mysqlprof.level import Route
+from mysqlprof.links import Line
 from mysqlprof.model import Endpoint, LaunchSpec, Place
-from mysqlprof.topologies.certificates import Authority, KeyKind, authority
+from mysqlprof.topologies.certificates import Authority, CertificateFiles, KeyKind, authority
 from mysqlprof.topologies.delay import delayed
 from mysqlprof.topologies.namespaces import Network, two_hosts
 from mysqlprof.topologies.proxy import PoolOptions, mysql_router
@@ -40,15 +41,28 @@ class Way:
     """What stands on the way, with its version; empty where nothing does."""
     storage: Endpoint | None = None
     """The server behind what speaks to it in its own words; None where those are the driver's."""
+    line: Line | None = None
+    """The link, where the cell says what rate it has."""
 
     @property
     def captured(self) -> Endpoint:
         """Whose wire tells what the server was asked."""
         return self.storage or self.endpoint
 
-    def cpu_ms(self) -> dict[str, float]:
-        """Of each program, since it was started."""
-        return {f"{name}_cpu_ms": sum(map(_cpu_ms, pids)) for name, pids in self.programs.items()}
+    def ready(self) -> AbstractContextManager[None]:
+        """The link has its rate within it."""
+        return self.line.shaped() if self.line else nullcontext()
+
+    def readings(self) -> dict[str, float]:
+        """Counters that only grow: CPU time of each program, traffic of the link."""
+        cpu = {f"{name}_cpu_ms": sum(map(_cpu_ms, pids)) for name, pids in self.programs.items()}
+        return cpu | (self.line.readings() if self.line else {})
+
+    def figures(
+        self, elapsed_ms: float, units: int, spent: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Of a trial, from what the readings grew by."""
+        return self.line.figures(elapsed_ms, units, spent) if self.line else {}
 
 
 class Hosts:
@@ -68,22 +82,44 @@ class Hosts:
         self._progress = progress
         self._authority: Authority | None = None
         self._tunnel: Tunnel | None = None
+        self._lines: dict[str, Line] = {}
+        self._client: CertificateFiles | None = None
 
     def equipped(self, spec: LaunchSpec) -> LaunchSpec:
         """With its place and the files of its certificate."""
         place = self._network.server.place if self._network else spec.place
         return replace(spec, place=place, files={**spec.files, **self._certificate(spec)})
 
-    def way(self, route: Route, server: Endpoint, spec: LaunchSpec, rtt_ms: float = 0.0) -> Way:
+    def way(
+        self,
+        route: Route,
+        server: Endpoint,
+        spec: LaunchSpec,
+        rtt_ms: float = 0.0,
+        link: str = "",
+    ) -> Way:
         """To a server that runs, whatever stands on the way ready. Closed with the hosts.
 
         Raises EnvironmentLacks and ServerFailed.
         """
         client = self._network.client.place if self._network else Place()
-        signer = str(self._signer.file) if spec.certificate else ""
-        server = replace(server, client=client, authority=signer)
+        server = replace(server, client=client)
+        if spec.certificate:
+            server = self._with_identity(server)
         if rtt_ms:
             server = self._stack.enter_context(delayed(server, client, rtt_ms / 2))
+        way = self._past(route, server, client)
+        if rtt_ms and not way.product:
+            held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
+            way = replace(way, product=held)
+        return replace(way, line=self._line(link)) if link else way
+
+    @property
+    def lines(self) -> list[Line]:
+        """All that were asked for, measured."""
+        return list(self._lines.values())
+
+    def _past(self, route: Route, server: Endpoint, client: Place) -> Way:
         if route == "tunnel":
             return self._through_tunnel(server)
         if route == "sharding-proxy":
@@ -93,8 +129,7 @@ class Hosts:
             proxy = self._stack.enter_context(mysql_router(server, client, pool, self._progress))
             product = f"{proxy.product}, which asks the server about each login"
             return Way(proxy.endpoint, {"mysqlrouter": (proxy.pid,)}, product)
-        held = f"a relay that adds {rtt_ms:g} ms to every round trip, and its own CPU time"
-        return Way(server, product=held if rtt_ms else "")
+        return Way(server)
 
     def _through_shardingsphere(self, server: Endpoint, client: Place) -> Way:
         proxy = self._stack.enter_context(
@@ -109,6 +144,27 @@ class Hosts:
         )
         product = f"{proxy.product} with Connector/J {DEFAULT_VERSION}"
         return Way(proxy.endpoint, {"shardingsphere": (proxy.pid,)}, product, server)
+
+    def _line(self, link: str) -> Line:
+        if self._network is None:
+            raise self.lacking or EnvironmentLacks(
+                f"a link of {link} needs two hosts", "write hosts = 2 into the scenario's file"
+            )
+        if link not in self._lines:
+            self._progress(f"measuring the link of {link}")
+            self._lines[link] = Line.measured(self._network, link)
+        return self._lines[link]
+
+    def _with_identity(self, server: Endpoint) -> Endpoint:
+        """With what a client may check the server by, and prove itself with."""
+        if self._client is None:
+            self._client = self._signer.issue("client")
+        return replace(
+            server,
+            authority=str(self._client.authority),
+            client_certificate=str(self._client.certificate),
+            client_key=str(self._client.key),
+        )
 
     def _through_tunnel(self, server: Endpoint) -> Way:
         if self._network is None:

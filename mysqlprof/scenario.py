@@ -155,6 +155,7 @@ def _cell(
         certificate=level.certificate,
         route=level.route or "direct",
         rtt_ms=level.rtt_ms,
+        link=level.link,
     )
 
 
@@ -177,6 +178,9 @@ def _check_references(scenario: Scenario, origin: str) -> None:
         selectors.append(scenario.noise.cell)
     selectors += scenario.counters.cells if scenario.counters else []
     selectors += _of_sweeps(scenario)
+    if scenario.crossover:
+        plan = scenario.crossover
+        selectors += [{**plan.fix, plan.compare: level} for level in (plan.level, plan.base)]
     for contrast in scenario.contrasts:
         selectors += [contrast.numerator, contrast.denominator]
     for claim in scenario.claims:
@@ -192,11 +196,11 @@ def _check_references(scenario: Scenario, origin: str) -> None:
                 raise UsageError(f"{origin}: claim {claim.id!r} names no contrast {name!r}")
         if (claim.above is None) == (claim.below is None):
             raise UsageError(f"{origin}: claim {claim.id!r} needs either `above` or `below`")
-        subjects = (claim.contrasts, claim.category, claim.path, claim.wire)
+        subjects = (claim.contrasts, claim.category, claim.path, claim.wire, claim.metric)
         if sum(map(bool, subjects)) != 1:
             raise UsageError(
                 f"{origin}: claim {claim.id!r} needs one of contrasts, category, path, wire,"
-                " counter or status"
+                " metric, counter or status"
             )
         if claim.wire and claim.wire not in COMMANDS.values():
             raise UsageError(

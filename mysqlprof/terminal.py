@@ -106,6 +106,9 @@ def print_summary(run: Run, path: Path) -> None:
     OUT.print()
     OUT.print(cell_table(run))
     OUT.print()
+    if run.crossover:
+        OUT.print(Text.assemble(("found  ", "bold"), plain(run.crossover.sentence)), soft_wrap=True)
+        OUT.print()
     if run.claims:
         OUT.print(claim_table(run))
         OUT.print()

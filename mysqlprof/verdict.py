@@ -192,6 +192,9 @@ def _claim(
     elif claim.status:
         parts = [_status_part(measured, claim, selector) for selector in claim.cells]
         expected = f"{claim.equals} in every trial"
+    elif claim.metric:
+        parts = [_metric_part(measured, claim, selector) for selector in claim.cells]
+        expected = _expected(claim, "%")
     else:
         parts = [_share_part(measured, claim, selector, rules) for selector in claim.cells]
         expected = _expected(claim, "%")
@@ -251,14 +254,7 @@ def _share_part(
         count, total = path_share(stacks, claim.path)
     else:
         count, total = attribute(stacks, rules).inclusive(claim.category), stacks.total
-    interval = share_interval(count, total)
-    verdict = judge(interval, above=claim.above, below=claim.below)
-    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
-    text = (
-        f"{interval.value * 100:.1f} % [{interval.low * 100:.1f}, {interval.high * 100:.1f}]"
-        f" of {total:,} samples"
-    )
-    return _Part(verdict, text, reason)
+    return _bounded(claim, share_interval(count, total), f"of {total:,} samples")
 
 
 def _status_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
@@ -271,6 +267,22 @@ def _status_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, st
     verdict: ClaimVerdict = "holds" if set(counts) == {claim.equals} else "does_not_hold"
     words = " or ".join(map(str, sorted(set(counts))))
     return _Part(verdict, f"{words} in each of {len(counts)} trials")
+
+
+def _metric_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:
+    cell = select_one(measured.cells, selector)
+    trials = measured.timed(cell.id) if cell else []
+    values = [t.metrics[claim.metric] for t in trials if claim.metric in t.metrics]
+    if len(values) < THRESHOLDS["min_trials_for_a_verdict"]:
+        return _Part("cannot_tell", "not measured", "too few trials have the figure")
+    return _bounded(claim, median_interval(values), f"in {cell.id if cell else ''}")
+
+
+def _bounded(claim: ClaimSpec, share: Interval, of: str) -> _Part:
+    verdict = judge(share, above=claim.above, below=claim.below)
+    reason = "the interval includes the bound" if verdict == "cannot_tell" else ""
+    text = f"{share.value * 100:.1f} % [{share.low * 100:.1f}, {share.high * 100:.1f}] {of}"
+    return _Part(verdict, text, reason)
 
 
 def _wire_part(measured: Measured, claim: ClaimSpec, selector: Mapping[str, str]) -> _Part:

@@ -2,12 +2,17 @@
 
 The login is in a file that only its owner can read, given by --config-file. sysbench reads its
 general and its database options there, but not those of a test: they must be arguments.
+
+For TLS it wants three files of fixed names in its working directory. Its library does not look
+whether the server's certificate is one to be trusted.
 """
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Self
 
 from mysqlprof.children import end_with_parent
@@ -48,15 +53,22 @@ class SysbenchDriver:
         self, endpoint: Endpoint, task: Task, options: Options
     ) -> Iterator["_SysbenchSession"]:
         assert isinstance(task, SysbenchRun)
+        if options.get("tls", False) and not endpoint.client_key:
+            raise UsageError(
+                "sysbench speaks TLS only with certificates, and this server was given none",
+                "name a `certificate` in the scenario's file",
+            )
         yield _SysbenchSession(self, endpoint, arguments(task, options))
 
     def run(self, endpoint: Endpoint, arguments: list[str]) -> str:
         """sysbench's words on stdout. Raises DriverFailed."""
         login = self._folder / f"{endpoint.host}-{endpoint.port}.cnf"
         write_private(login, login_file(endpoint))
+        command = [self._program, f"--config-file={login}", *arguments, "run"]
         try:
             done = subprocess.run(
-                [self._program, f"--config-file={login}", *arguments, "run"],
+                [*endpoint.client.prefix, *command],
+                cwd=self._certificates(endpoint),
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -72,6 +84,19 @@ class SysbenchDriver:
             words = sysbench_report.fatal_errors(done.stdout) or done.stderr.strip()
             raise DriverFailed(f"sysbench failed: {words or done.returncode}")
         return done.stdout
+
+    def _certificates(self, endpoint: Endpoint) -> Path:
+        """The working directory: what TLS takes, by the names that sysbench looks for."""
+        folder = self._folder / f"{endpoint.host}-{endpoint.port}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, file in (
+            ("cacert.pem", endpoint.authority),
+            ("client-cert.pem", endpoint.client_certificate),
+            ("client-key.pem", endpoint.client_key),
+        ):
+            if file:
+                shutil.copy(file, folder / name)
+        return folder
 
 
 @dataclass(frozen=True)
@@ -95,12 +120,13 @@ class _SysbenchSession:
 
 def arguments(task: SysbenchRun, options: Options) -> list[str]:
     """The test and its options. A cell's options: `server_prepare`, which is sysbench's own
-    default, `threads` and `compression`. TLS is off. Raises UsageError for other options."""
-    unknown = set(options) - {"server_prepare", "threads", "compression"}
+    default, `threads`, `compression` and `tls`, off unless they are named. Raises UsageError for
+    other options."""
+    unknown = set(options) - {"server_prepare", "threads", "compression", "tls"}
     if unknown:
         raise UsageError(
             f"the driver sysbench has no option {', '.join(sorted(unknown))}",
-            "it has server_prepare, threads and compression",
+            "it has server_prepare, threads, compression and tls",
         )
     values = {
         "tables": task.tables,
@@ -112,6 +138,7 @@ def arguments(task: SysbenchRun, options: Options) -> list[str]:
         "rand-seed": task.seed,
         "db-ps-mode": "auto" if options.get("server_prepare", True) else "disable",
         "mysql-compression": "on" if options.get("compression", False) else "off",
+        "mysql-ssl": "on" if options.get("tls", False) else "off",
         "percentile": 95,
     }
     return [task.test, *(f"--{name}={value}" for name, value in values.items())]

@@ -11,9 +11,11 @@ from mysqlprof.palette import CHANGES, KINDS, OFF_CPU
 from mysqlprof.report import figures, numbers
 from mysqlprof.report.bisect import bisect_lines, bisect_rule
 from mysqlprof.report.counted import GROUPS
+from mysqlprof.report.crossover_chart import crossover_chart
 from mysqlprof.report.embed import Graph, embed, policy_hash, srcdoc
 from mysqlprof.report.facts import fact_name, fact_value
 from mysqlprof.report.imported import imported_lines
+from mysqlprof.report.link import link_view, of_rate
 from mysqlprof.report.matrix_words import extent, matrix_word, rule, sentence
 from mysqlprof.report.profiles import ProfileView
 from mysqlprof.report.safe import cut
@@ -108,6 +110,7 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
         ("scaling", "How it scales", "scaling.html.j2", report.run.scaling is not None),
         ("remedies", "What helps", "remedies.html.j2", bool(report.run.remedies)),
         ("firing", "Could it fire here?", "firing.html.j2", bool(firings(report.run))),
+        ("link", "On the link", "link.html.j2", bool(report.run.links)),
         ("timings", "Timings", "timings.html.j2", True),
         ("flames", "Flame graphs", "flames.html.j2", flamed or not (report.matrix or swept)),
         ("attribution", "Where the time goes", "attribution.html.j2", flamed),
@@ -186,6 +189,8 @@ def render(report: Report) -> str:
         timing_chart=figures.timing_chart(report),
         attribution_charts=figures.attribution_charts(report),
         forest=figures.forest(report.contrasts),
+        links=link_view(report.run),
+        crossover_chart=crossover_chart(report.run.crossover) if report.run.crossover else None,
         wire_chart=timeline(pictured(report.wire)) if report.wire else None,
         counted=report.counted,
         off_cpu=off_cpu,
@@ -249,6 +254,8 @@ def _environment() -> jinja2.Environment:
         "size": numbers.size,
         "stars": stars,
         "state_values": values,
+        "of_rate": of_rate,
+        "thin": numbers.thin,
         "short": short_name,
         "wording": wording,
         "claim_word": claim_word,

@@ -5,6 +5,7 @@ from mysqlprof.report.bisect import bisect_markdown
 from mysqlprof.report.counted_markdown import counted_markdown
 from mysqlprof.report.facts import fact_value
 from mysqlprof.report.imported import imported_markdown, imported_method
+from mysqlprof.report.link import link_markdown
 from mysqlprof.report.matrix_markdown import matrix_answer
 from mysqlprof.report.published import published_markdown
 from mysqlprof.report.safe import code_block, code_span, markdown, table
@@ -52,6 +53,7 @@ def render(report: Report) -> str:
         "" if searched else _claims(report),
         published_markdown(report.run),
         sections_markdown(report),
+        link_markdown(report.run),
         _cells(report),
         "" if (matrix or swept) and not report.profiles else _attribution(report),
         wire_markdown(report.wire),

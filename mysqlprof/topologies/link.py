@@ -1,5 +1,6 @@
 """A link of a known rate: shaped by the kernel, and measured before it is trusted."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ TRUSTED_SHARE = (0.88, 1.01)
 
 Headers of full Ethernet frames leave 1448 of 1514 bytes, 95.6 %, to the data.
 """
+
+_HEADERS = 66
+"""Bytes before the data of a TCP segment: Ethernet 14, IPv4 20, TCP with timestamps 32."""
 
 _UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 # The bucket: what may pass at once. Small, so that a single answer waits for its bits as on a real
@@ -71,6 +75,29 @@ class Measured:
             f"the link {self.direction} carries {self.goodput_bps / 1e6:.0f} Mbit/s,"
             f" {self.share:.0%} of its nominal rate: {why}"
         )
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What one end has sent since it was shaped, in frames as they are on a wire.
+
+    By the kernel's queueing discipline, which counts every segment of what the sender hands over in
+    one piece. The device's own counters would count its headers once.
+    """
+
+    wire_bytes: int
+    packets: int
+
+    @property
+    def payload_bytes(self) -> int:
+        return self.wire_bytes - _HEADERS * self.packets
+
+
+def traffic(end: Namespace) -> Traffic:
+    """Of an end of a link within `shaped`."""
+    tc = require("tc", INSTALL_IPROUTE)
+    disciplines = json.loads(end.run(tc, "-s", "-j", "qdisc", "show", "dev", DEVICE, "root"))
+    return Traffic(disciplines[0]["bytes"], disciplines[0]["packets"])
 
 
 @contextmanager
@@ -131,6 +158,8 @@ def _shape(end: Namespace, shape: Shape) -> None:
     if shape.rate_bps is not None:
         bucket = ["rate", f"{shape.rate_bps}bit", "burst", str(shape.burst_bytes)]
         end.run(tc, "qdisc", "add", "dev", DEVICE, *under, "tbf", *bucket, "latency", _QUEUE)
+    elif not shape.delay_ms:  # holds nothing back: for traffic()
+        end.run(tc, "qdisc", "add", "dev", DEVICE, *under, "pfifo", "limit", "100000")
 
 
 def _netem(shape: Shape) -> list[str]:

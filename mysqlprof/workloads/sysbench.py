@@ -30,7 +30,11 @@ class Sysbench:
 
     unit = "transaction"
     executes = 1
-    counters = (*(name for _, names in _SAME for name in names), "Com_stmt_execute")
+    counters = (
+        *(name for _, names in _SAME for name in names),
+        "Com_stmt_execute",
+        "Ssl_finished_accepts",
+    )
 
     @property
     def _tables(self) -> list[str]:
@@ -102,6 +106,8 @@ class Sysbench:
         if (status["Com_stmt_execute"] > 0) != on_server:
             side = "the server" if on_server else "the client"
             return f"{side} was to prepare, and {status['Com_stmt_execute']} COM_STMT_EXECUTE came"
+        if (status["Ssl_finished_accepts"] > 0) != bool(options.get("tls", False)):
+            return f"the server counted {status['Ssl_finished_accepts']} TLS handshakes"
         for names, counters in _SAME:
             said = sum(metrics[name] for name in names)
             found = sum(status[counter] for counter in counters)

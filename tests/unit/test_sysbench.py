@@ -63,6 +63,7 @@ COUNTED = {
     "Com_update": 400,
     "Com_delete": 200,
     "Com_stmt_execute": 3815,
+    "Ssl_finished_accepts": 0,
 }
 NO_SERVER = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 
@@ -124,6 +125,8 @@ def test_the_server_s_counters_agree_but_for_what_was_begun_again():
         ({}, {}, {"reconnects": 1}, "1 connections were lost"),
         ({}, {"Com_stmt_execute": 0}, {}, "the server was to prepare"),
         ({"server_prepare": False}, {}, {}, "the client was to prepare"),
+        ({"tls": True}, {}, {}, "the server counted 0 TLS handshakes"),
+        ({}, {"Ssl_finished_accepts": 2}, {}, "the server counted 2 TLS handshakes"),
     ],
 )
 def test_counters_that_disagree_are_told(options, counted, said, words):
@@ -149,6 +152,17 @@ def test_the_login_is_no_argument():
     assert "--mysql-compression=on" in told
     assert not [word for word in told if "secret" in word or "somebody" in word]
     assert "mysql-password=secret\n" in login_file(ENDPOINT)
+
+
+def test_tls_is_off_unless_asked_for_and_needs_a_certificate():
+    task = make(SPEC, 1, 2**26).task(0)
+    assert "--mysql-ssl=off" in arguments(task, {})
+    assert "--mysql-ssl=on" in arguments(task, {"tls": True})
+    with (
+        pytest.raises(UsageError, match="only with certificates"),
+        SysbenchDriver().session(ENDPOINT, task, {"tls": True}),
+    ):
+        pass
 
 
 def test_an_option_that_it_does_not_have_is_refused():
