@@ -141,9 +141,9 @@ def sections(text: str) -> dict[str, dict[str, str]]:
 
 
 def router(options: proxy.PoolOptions) -> dict[str, str]:
-    listen = Endpoint("127.0.0.1", 6446, "somebody", "secret", "/work/proxy.sock", apart=True)
+    listen = Endpoint("127.0.0.1", 6446, "somebody", "secret", "/run/proxy.sock", apart=True)
     text = proxy._configuration(
-        proxy._Router(["mysqlrouter"], "/plugins"), SERVER, listen, options, Path("/work")
+        proxy._Router(["mysqlrouter"], "/plugins"), SERVER, listen, options, Path("/private")
     )
     assert "secret" not in text
     found = sections(text)
@@ -154,7 +154,7 @@ def test_the_router_stands_between_both_and_knows_no_password():
     found = router(proxy.PoolOptions())
     assert found["destinations"] == "198.18.0.1:3306"
     assert (found["bind_address"], found["bind_port"]) == ("127.0.0.1", "6446")
-    assert found["socket"] == "/work/proxy.sock"
+    assert found["socket"] == "/run/proxy.sock"
     assert found["client_ssl_mode"] == "DISABLED"
 
 
