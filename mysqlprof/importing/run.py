@@ -189,12 +189,17 @@ def _drawn(profile: Imported, stacks: FoldedStacks) -> tuple[str | None, list[Ca
 
 
 def _known_paths() -> Iterator[tuple[Scenario, list[str], float]]:
-    """Of the built-in scenarios: the path that a claim names, and its bound; each path once."""
+    """Of the built-in scenarios: the path that an essential claim names, and its bound; each once.
+
+    A scenario stands or falls with it: without the path it is not that problem.
+    """
     seen: list[list[str]] = []
     for name in scenario.names():
         definition = scenario.load(name)
         for claim in definition.claims:
-            if claim.path and claim.above is not None and claim.path not in seen:
+            if not claim.essential or not claim.path or claim.above is None:
+                continue
+            if claim.path not in seen:
                 seen.append(claim.path)
                 yield definition, claim.path, claim.above
 
