@@ -21,7 +21,8 @@ class Tree:
             shutil.copytree(
                 ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__")
             )
-        shutil.copy(ROOT / "README.md", root)
+        for file in ("README.md", "hatch_build.py"):
+            shutil.copy(ROOT / file, root)
         # Without dependencies: what pip fetches is not what these tests are about.
         project = (ROOT / "pyproject.toml").read_text()
         none = re.sub(r"^dependencies = \[.*?^\]", "dependencies = []", project, flags=re.M | re.S)
