@@ -7,6 +7,7 @@ from rich.text import Text
 
 from mysqlprof.changes import FunctionChange
 from mysqlprof.model import Run
+from mysqlprof.report.numbers import significant
 from mysqlprof.report.upgrade_words import (
     answer,
     function_name,
@@ -79,8 +80,8 @@ def functions_table(run: Run, functions: list[FunctionChange], *, own: bool) -> 
         table.add_row(
             plain(row.cell),
             plain(function_name(row)),
-            milliseconds(row.before_self_ms if own else row.before_ms),
-            milliseconds(row.after_self_ms if own else row.after_ms),
+            significant(row.before_self_ms if own else row.before_ms),
+            significant(row.after_self_ms if own else row.after_ms),
             row.verdict,
         )
     return table
