@@ -292,7 +292,8 @@ class RunDirectory:
         return self._write(name, text)
 
     def write_log(self, name: str, text: str) -> Path:
-        return self._write(f"logs/{name}", text)
+        """A server's words; the home directory of whoever ran it is nobody else's business."""
+        return self._write(f"logs/{name}", text.replace(f"{Path.home()}/", "~/"))
 
     def write_sums(self) -> None:
         """SHA256SUMS over everything else, in the format of sha256sum(1)."""

@@ -146,3 +146,9 @@ def test_a_value_that_a_spreadsheet_would_run_is_written_as_text(tmp_path):
     run_dir = RunDirectory.create(tmp_path / "run", force=False)
     csvfile.write(run_dir.path / "x.csv", [["=cmd()", "@x", "+1", "a=b"]])
     assert (run_dir.path / "x.csv").read_text() == "'=cmd(),'@x,'+1,a=b\n"
+
+
+def test_a_log_does_not_tell_whose_home_it_was_written_in(tmp_path):
+    run_dir = RunDirectory.create(tmp_path / "run", force=False)
+    written = run_dir.write_log("before.log", f"basedir is {Path.home()}/mysql\n")
+    assert written.read_text() == "basedir is ~/mysql\n"
